@@ -241,21 +241,12 @@ class UnitLoss:
     its loss on a lattice (`LossLaw`), whose k-fold convolution bounds that of k rows. Beside it stands the simple
     bound k times the hockey stick of a row at epsilon / k, and the smaller of both is taken.
 
-    Parameters
-    ----------
-    loss : Loss
-        Of one row.
-    rows : int
+    - `loss`: Of one row.
 
-    Notes
-    -----
     **Guarantee**: bounds, of which the upper one is near. The rows of a pair may have different laws, as long as the
     loss covers each. A unit of fewer rows loses no more. **Cost** per evaluation: some tens of milliseconds per pair
     that may be the worst.
-
-    References
-    ----------
-    docs/theory.md, section 17 (T5).
+    See docs/theory.md, section 17 (T5).
     """
 
     def __init__(self, loss: Loss, /, *, rows: int) -> None:

@@ -35,17 +35,10 @@ class RowsLoss(DiscreteLoss):
     centres of a grid of width h, by at most h/2; then :math:`|\varepsilon^* - \hat\varepsilon^*| \le h/b`, which the
     bracket holds.
 
-    Parameters
-    ----------
-    units : sequence, shape (units,)
-    values : array, shape (rows,)
-        Unit after unit.
-    starts : array, shape (units + 1,)
-        Where each unit's rows begin, and the end of the last.
-
-    References
-    ----------
-    docs/theory.md, section 3, "All pairs at once"; docs/theory.md, section 13.
+    - `units`: sequence, shape (units,).
+    - `values` (array, shape (rows,)): Unit after unit.
+    - `starts` (array, shape (units + 1,)): Where each unit's rows begin, and the end of the last.
+    See docs/theory.md, section 3, "All pairs at once"; docs/theory.md, section 13.
     """
 
     def __init__(self, units: Sequence[Secret], values: FloatArray, starts: IndexArray, /) -> None:
@@ -143,16 +136,9 @@ class SumLaw:
     def of_rows(cls, values: FloatArray, weights: FloatArray, copies: int, /, *, spread: float) -> SumLaw:
         """The law of the sum of so many draws.
 
-        Parameters
-        ----------
-        values, weights : array, shape (components,)
-            Atoms of one draw, ascending, and their probabilities.
-        copies : int
-        spread : float
-            Root of E S^2, which says how fine the grid must be.
+        - `values`, `weights` (array, shape (components,)): Atoms of one draw, ascending, and their probabilities.
+        - `spread`: Root of E S^2, which says how fine the grid must be.
 
-        Notes
-        -----
         **Cost**: two transforms of at most 2**18 points. **Rounding**: a transform of n points, a power of two, has an
         error of at most 7 log2(n) u in the Euclidean norm, relative to the result (Higham, Accuracy and Stability,
         section 24.1); 16 log2(n) u are paid for.

@@ -98,10 +98,7 @@ def check_merge(rows: object, /) -> int | None:
 def split_domain(domain: Any, /, *, columns: Sequence[str]) -> tuple[Any, dict[str, tuple[Level, ...]]]:
     """The bounds of numbers, and the declared levels of other columns.
 
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        For levels of a column that is not public, one twice, and what is no level.
+    Raises ArgumentError, ArgumentTypeError for levels of a column that is not public, one twice, and what is no level.
     """
     if not isinstance(domain, Mapping):
         return domain, {}

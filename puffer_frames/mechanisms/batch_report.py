@@ -27,12 +27,8 @@ def ks_distance(one: Counts, other: Counts, /, *, radius: tuple[float, float] = 
 
     .. math:: \sup_x |F(x) - G(x)|
 
-    Parameters
-    ----------
-    one, other : (values, counts)
-        Different values, ascending, and how often each occurs.
-    radius : (float, float)
-        Half the width of the cells that the values of each were counted in, or 0.
+    - `one`, `other` (values, counts): Different values, ascending, and how often each occurs.
+    - `radius` (float, float): Half the width of the cells that the values of each were counted in, or 0.
 
     Examples
     --------
@@ -58,12 +54,8 @@ def chance_bound(rows: int, other_rows: int, /, *, secrets: int) -> float:
     Each sample of n rows is within :math:`\sqrt{\log(4m/0.05) / 2n}` of the law of the population, but for a
     probability of 0.05 / 2m, whatever that law is (Dvoretzky, Kiefer and Wolfowitz, with the constant of Massart 1990).
 
-    Parameters
-    ----------
-    rows, other_rows : int
-        Sizes of the samples.
-    secrets : int
-        m.
+    - `rows`, `other_rows`: Sizes of the samples.
+    - `secrets`: m.
 
     Examples
     --------

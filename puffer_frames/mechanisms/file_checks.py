@@ -53,25 +53,12 @@ def check_columns(
 ) -> None:
     """Check that a frame has the columns of a plan, and that they hold what they held there.
 
-    Parameters
-    ----------
-    table : Table
-    request : Request
-    roles : Roles
-        What the columns are for in this frame.
-    kinds : mapping of column to str
-        Of the plan, as `kinds_of`.
-    coded : collection of str
-        Columns that are released through a channel: there truth values are labels, and not numbers.
-
-    Raises
-    ------
-    ColumnNotFoundError
-        For a column that is not there.
-    ArgumentError
-        For a column with two roles.
-    ArgumentTypeError
-        For a column of labels that holds numbers, and the other way round.
+    - `roles`: What the columns are for in this frame.
+    - `kinds` (mapping of column to str): Of the plan, as `kinds_of`.
+    - `coded` (collection of str): Columns that are released through a channel: there truth values are labels, and not
+      numbers.
+    Raises ColumnNotFoundError for a column that is not there; ArgumentError for a column with two roles;
+    ArgumentTypeError for a column of labels that holds numbers, and the other way round.
     """
     roles.check_names(table.names)
     if request.unit is not None:

@@ -107,19 +107,10 @@ _GUIDE_BITS = 12
 class ChannelTable:
     """The weights of a channel, ready to be drawn from.
 
-    Parameters
-    ----------
-    weights : array of int, shape (inputs, outputs)
-        Not negative; each row sums to 2**62: the probability of output j given input i is weights[i, j] / 2**62.
-        At most 16,384 inputs, and 256 outputs.
+    - `weights` (array of int, shape (inputs, outputs)): Not negative; each row sums to 2**62: the probability of output
+      j given input i is weights[i, j] / 2**62. At most 16,384 inputs, and 256 outputs.
+    Raises ValueError for anything else.
 
-    Raises
-    ------
-    ValueError
-        For anything else.
-
-    Notes
-    -----
     A row's output is the number of cumulative weights that are at most its word of 62 bits, so its law is that of the
     weights exactly. A table of the first 12 bits of the word finds most outputs; a search finds the others.
     """
@@ -303,17 +294,10 @@ def changed_share(levels: int, scale: float, /) -> float:
 def randomised_response(levels: int, scale: float, /) -> NDArray[np.int64]:
     r"""The channel whose probability of another level is at least :math:`e^{-1/b}` times that of the level itself.
 
-    Parameters
-    ----------
-    levels : int
-        m, at least 1.
-    scale : float
-        b; 0 for no change.
-
-    Returns
-    -------
-    array of int, shape (levels, levels)
-        Probabilities in units of 2**-62, equal for all other levels. The largest log-ratio of two rows is at most 1/b.
+    - `levels`: m, at least 1.
+    - `scale`: b; 0 for no change.
+    Returns: Probabilities in units of 2**-62, equal for all other levels. The largest log-ratio of two rows is at most
+    1/b.
     """
     total = 1 << TOTAL_BITS
     weights = np.zeros((levels, levels), dtype=np.int64)

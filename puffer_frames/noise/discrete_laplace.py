@@ -28,16 +28,9 @@ def rate_of(grid: float, scale: float, /) -> Decimal:
 def geometric_cells(rate: Decimal, /, *, grid: float, bits: int) -> Cells:
     r"""A sampler of :math:`P(N = \pm(k + \tfrac12)) = \tfrac12 (1 - q) q^k` with :math:`q = e^{-rate}`.
 
-    Parameters
-    ----------
-    rate : Decimal
-    grid : float
-        Width of the grid, in units of the column.
-    bits : int
-        log2 of the points of a cell, which is 2**-7 to 2**-6 of 1 / rate.
+    - `grid`: Width of the grid, in units of the column.
+    - `bits`: log2 of the points of a cell, which is 2**-7 to 2**-6 of 1 / rate.
 
-    Notes
-    -----
     **Distance** to this law in total variation: at most 2**-52 per value (`Cells`, with up to 1,420 cells).
     """
     points = 1 << bits

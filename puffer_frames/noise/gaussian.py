@@ -189,18 +189,10 @@ def shift_hockey_stick(shift: float, /, *, epsilon: float) -> float:
 
     .. math:: \delta = \Phi(\mu/2 - \varepsilon/\mu) - e^\varepsilon \Phi(-\mu/2 - \varepsilon/\mu)
 
-    Parameters
-    ----------
-    shift : float
-        mu, at least 0, in units of the noise's scale.
-    epsilon : float
+    - `shift`: mu, at least 0, in units of the noise's scale.
 
-    Notes
-    -----
     **Rounding**: up, by the error of the evaluation.
 
-    References
-    ----------
     [BW18] Theorem 8.
 
     Examples

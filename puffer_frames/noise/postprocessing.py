@@ -39,10 +39,8 @@ def check_bounds(
 
     `example` is what a hint writes; by default what is asked for here.
 
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        For an unknown column, or bounds that are not two numbers in ascending order.
+    Raises ArgumentError, ArgumentTypeError for an unknown column, or bounds that are not two numbers in ascending
+    order.
     """
     if bounds is None:
         return {}

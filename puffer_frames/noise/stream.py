@@ -158,13 +158,8 @@ class ReleaseKey:
 class Stream:
     """Random words of the rows of one use of a release's key; each is addressed, in any order, any number of times.
 
-    Parameters
-    ----------
-    first, second : bytes
-        The keys of its two keystreams, from `ReleaseKey.derive`.
+    - `first`, `second`: The keys of its two keystreams, from `ReleaseKey.derive`.
 
-    Notes
-    -----
     Row r has the word at place r mod 2 of the block r // 2 of the first keystream, and further pairs of words
     ``block (row, attempt)`` of the second one. The four keystreams of two columns have four keys. That the words are
     uniform and independent is the assumption that AES-256 is a pseudorandom permutation.

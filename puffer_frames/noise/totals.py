@@ -33,10 +33,7 @@ def exact_sum(values: FloatArray, often: IndexArray, /) -> Fraction:
 
     Each value is added so many times, shape of both (values,).
 
-    Raises
-    ------
-    PriorError
-        For a sum beyond the range of floats.
+    Raises PriorError for a sum beyond the range of floats.
     """
     rows = int(often.sum())
     if rows * float(np.abs(values).max(initial=0.0)) < _WHOLE and (values == np.rint(values)).all():

@@ -251,22 +251,10 @@ def fit_best(values: ArrayLike, counts: ArrayLike, /, *, most: int = 5, seed: in
 
     Numbers are tried from 1 on, until two in a row are no better than the best one before.
 
-    Parameters
-    ----------
-    values, counts, seed
-        As in `fit_mixture`.
-    most : int
-        Largest number of components to try, at least 1.
-
-    Returns
-    -------
-    tuple of Prior and float
-        The prior, in units of the column (of equally good ones the one with fewer components), and its BIC.
-
-    Raises
-    ------
-    PriorError, ArgumentError
-        As in `fit_mixture`.
+    - `values`, `counts`, `seed`: As in `fit_mixture`.
+    - `most`: Largest number of components to try, at least 1.
+    Returns: The prior, in units of the column (of equally good ones the one with fewer components), and its BIC.
+    Raises PriorError, ArgumentError as in `fit_mixture`.
 
     Examples
     --------
@@ -301,23 +289,10 @@ def common_variance_preferred(groups: Sequence[tuple[ArrayLike, ArrayLike]], /) 
 
     with n_s records and variance :math:`\sigma_s^2` in group s of S, and n records in all.
 
-    Parameters
-    ----------
-    groups : sequence of (values, counts)
-        Data per secret, each as in `fit_gaussian`.
+    - `groups` (sequence of (values, counts)): Data per secret, each as in `fit_gaussian`.
+    Returns: False where some, but not all groups are constant.
+    Raises PriorError for no group, and as in `fit_gaussian`.
 
-    Returns
-    -------
-    bool
-        False where some, but not all groups are constant.
-
-    Raises
-    ------
-    PriorError
-        For no group, and as in `fit_gaussian`.
-
-    Notes
-    -----
     The means are free in both, so that their penalties cancel. **Cost**: one sort per group.
 
     Examples

@@ -98,24 +98,13 @@ def rank_band(counts: Counts, /, *, alpha: float, low: float, high: float, radiu
 
     for the ranks i in R (`band_ranks`), which depend on n alone.
 
-    Parameters
-    ----------
-    counts : (values, counts)
-        Of one secret: different values, ascending, all in [low, high].
-    alpha : float
-        Probability that the band misses the true law.
-    low, high : float
-        The domain, to which values are clipped.
-    radius : float
-        Half the width of the cells that values were counted in, or 0.
+    - `counts` (values, counts): Of one secret: different values, ascending, all in [low, high].
+    - `alpha`: Probability that the band misses the true law.
+    - `low`, `high`: The domain, to which values are clipped.
+    - `radius`: Half the width of the cells that values were counted in, or 0.
 
-    Notes
-    -----
     **Cost**: O(log n / log 1.1) ranks, however many values there are.
-
-    References
-    ----------
-    docs/theory.md, section 14.
+    See docs/theory.md, section 14.
     """
     values, often = counts
     upto = np.cumsum(often)

@@ -48,15 +48,10 @@ def chains_not_refuted(transitions: IndexArray, /, *, alpha: float) -> ChainBox:
     with gamma = alpha / (2 entries N), N being the number of all transitions: how many of them leave a state depends on
     the chain, so the bounds must hold for every such number at once.
 
-    Parameters
-    ----------
-    transitions : array of int, shape (states, states)
-        How often each was seen, of series that all follow one matrix.
-    alpha : float
+    - `transitions` (array of int, shape (states, states)): How often each was seen, of series that all follow one
+      matrix.
 
-    References
-    ----------
-    docs/theory.md, section 14.
+    See docs/theory.md, section 14.
     """
     seen = np.asarray(transitions, dtype=np.float64)
     states, leaving = seen.shape[0], seen.sum(axis=1, keepdims=True)
@@ -234,13 +229,10 @@ def binary_class(low: float, /) -> list[MarkovChain]:
 def estimate_transition(pairs: ArrayLike, /, *, floor: float) -> FloatArray:
     """Transition matrix from counts of transitions: frequencies raised to the floor, then rows divided by their sum.
 
-    Parameters
-    ----------
-    pairs : array_like, shape (states, states)
-        How often each transition was seen; a state that was never left goes anywhere with equal probability.
-    floor : float
-        At least 0, at most 1 / states. An entry raised to it ends a little below it, by the division: at least at
-        floor / (1 + states x floor).
+    - `pairs` (array_like, shape (states, states)): How often each transition was seen; a state that was never left goes
+      anywhere with equal probability.
+    - `floor`: At least 0, at most 1 / states. An entry raised to it ends a little below it, by the division: at least
+      at floor / (1 + states x floor).
     """
     counts = np.array(pairs, dtype=np.float64)
     left = counts.sum(axis=1, keepdims=True)

@@ -13,18 +13,9 @@ from puffer_frames.priors.prior import FloatArray
 def group_moments(groups: Sequence[tuple[FloatArray, NDArray[np.int64]]], /) -> tuple[FloatArray, FloatArray]:
     """Mean and standard deviation of each group, as `puffer_frames.core.fit_gaussian` has them.
 
-    Parameters
-    ----------
-    groups : sequence of (values, counts)
-        Finite different values, and how often each occurs, at least once.
+    - `groups` (sequence of (values, counts)): Finite different values, and how often each occurs, at least once.
+    Returns: In units of the values; a standard deviation of 0 where there is one value.
 
-    Returns
-    -------
-    means, stds : array, shape (groups,)
-        In units of the values; a standard deviation of 0 where there is one value.
-
-    Notes
-    -----
     **Cost**: a few passes over all values. **Rounding**: the squares are taken about the mean, and each group is
     measured in a unit of its own, a power of two, to keep huge and tiny squares in range.
     """

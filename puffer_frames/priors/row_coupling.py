@@ -97,30 +97,15 @@ def coupling_distance(
 ) -> float:
     r"""The least distance within which two laws can be coupled: :math:`W_\infty` in the metric of `RowBoxes.apart`.
 
-    Parameters
-    ----------
-    one, other : RowBoxes
-        Of rows in boxes it is an upper bound for the laws of the rows.
-    ratios : array, shape (columns,)
-        Units of the columns.
-    at_least : float
-        A smaller distance need not be found.
-    near : float
-        How much more than the least distance the result may be, as a fraction of it.
+    - `one`, `other`: Of rows in boxes it is an upper bound for the laws of the rows.
+    - `ratios` (array, shape (columns,)): Units of the columns.
+    - `at_least`: A smaller distance need not be found.
+    - `near`: How much more than the least distance the result may be, as a fraction of it.
+    Returns: Never below the distance.
 
-    Returns
-    -------
-    float
-        Never below the distance.
-
-    Notes
-    -----
     A coupling within a distance is a flow in whole numbers: from each row of one law, as often as it occurs times the
     rows of the other law, to rows within the distance. **Cost**: some 10 flows with an edge per pair of boxes.
-
-    References
-    ----------
-    docs/theory.md, section 17.
+    See docs/theory.md, section 17.
     """
     far = one.apart(other, ratios)
     mine, theirs = int(one.counts.sum()), int(other.counts.sum())
@@ -153,15 +138,10 @@ def _least(far: FloatArray) -> float:
 def has_coupling(allowed: NDArray[np.bool_], supply: NDArray[np.int64], demand: NDArray[np.int64], /) -> bool:
     """Whether all of the supply, of each row, can go to the demand, of each column, through what is allowed.
 
-    Parameters
-    ----------
-    allowed : array of bool, shape (rows, columns)
-    supply : array of int, shape (rows,)
-    demand : array of int, shape (columns,)
-        With the same sum.
+    - `allowed`: array of bool, shape (rows, columns).
+    - `supply`: array of int, shape (rows,).
+    - `demand` (array of int, shape (columns,)): With the same sum.
 
-    Notes
-    -----
     A flow in whole numbers, exact for sums below 2**50. Where they are beyond 32 bits, first in large units, then what
     is left. Of sums so large that more is left than 32 bits hold, the answer may be no where it is yes: more noise.
     """

@@ -29,13 +29,9 @@ _APART = 2
 def ranks(fractions: Sequence[tuple[NDArray[Any], int]], /) -> list[NDArray[np.intp]]:
     """Numbers from 0 in the order of the fractions, equal for equal ones.
 
-    Parameters
-    ----------
-    fractions : sequence of (array of int, int)
-        Numerators, ascending, above 0 and at most the denominator; and the denominator, below 2**(2**21).
+    - `fractions` (sequence of (array of int, int)): Numerators, ascending, above 0 and at most the denominator; and the
+      denominator, below 2**(2**21).
 
-    Notes
-    -----
     The fractions are sorted by approximate logarithms, of a fraction up to a half or of what is missing to 1; those
     too near one another are then compared exactly. **Cost**: that of a sort, and one product of long integers for
     each two that are near and have different denominators.
@@ -202,11 +198,8 @@ def shift_distance(p: Prior, q: Prior, /) -> float:
 def monotone_shifts(p: Prior, q: Prior, /) -> tuple[FloatArray, FloatArray]:
     """How far the monotone plan of two discrete priors moves each share of their mass, and the shares.
 
-    Returns
-    -------
-    tuple of arrays, shapes (n,)
-        Distances, rounded up, and shares. The plan is one of two laws that differ from p and q by rounding, of at most
-        2 UNIT_ROUNDOFF times their numbers of atoms in total variation.
+    Returns: Distances, rounded up, and shares. The plan is one of two laws that differ from p and q by rounding, of at
+    most 2 UNIT_ROUNDOFF times their numbers of atoms in total variation.
     """
     p, q = p.at_middles(), q.at_middles()
     levels = [np.minimum(np.cumsum(prior.weights), 1.0) for prior in (p, q)]
@@ -226,13 +219,8 @@ def w_infinity_diameter(priors: Sequence[Prior], /) -> float:
 
     .. math:: \max_{i,j} W_\infty = \sup_u \left( \max_i F_i^{-1}(u) - \min_j F_j^{-1}(u) \right)
 
-    Raises
-    ------
-    PriorError
-        For a prior with a Gaussian component.
+    Raises PriorError for a prior with a Gaussian component.
 
-    Notes
-    -----
     **Cost**: one sort of the cumulative levels of the m priors; of many levels, of those that can hold the largest
     distance.
     """
@@ -300,15 +288,9 @@ def w_infinity_bounds(priors: Sequence[Prior], /) -> FloatArray:
 def rows_diameter(values: FloatArray, starts: IndexArray, /) -> float:
     """`w_infinity_diameter` of the observed frequencies of many units' rows.
 
-    Parameters
-    ----------
-    values : array, shape (rows,)
-        Unit after unit, ascending within a unit.
-    starts : array, shape (units + 1,)
-        Where each unit's rows begin, and the end of the last.
+    - `values` (array, shape (rows,)): Unit after unit, ascending within a unit.
+    - `starts` (array, shape (units + 1,)): Where each unit's rows begin, and the end of the last.
 
-    Notes
-    -----
     Units with the same number of rows have the same levels: their quantiles are the columns of a table. **Cost**:
     O(rows + d L) for d different numbers of rows and L different levels.
     """

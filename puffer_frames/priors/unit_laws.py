@@ -26,16 +26,9 @@ _SPREAD = 4
 def first_of_equals(cells: IndexArray, starts: IndexArray, width: int, /) -> IndexArray:
     """Numbers of the units whose rows are not those of an earlier one, ascending.
 
-    Parameters
-    ----------
-    cells : array of int, shape (rows,)
-        From 0 to width - 1, ascending within a unit.
-    starts : array, shape (units + 1,)
-        Where each unit's rows begin, and the end of the last.
-    width : int
+    - `cells` (array of int, shape (rows,)): From 0 to width - 1, ascending within a unit.
+    - `starts` (array, shape (units + 1,)): Where each unit's rows begin, and the end of the last.
 
-    Notes
-    -----
     **Cost**: units of one size at a time, as many rows as fit into 64 bits by one sort; no further ones where all
     units differ already.
     """
@@ -184,15 +177,10 @@ class UnitLaws:
     ) -> UnitLaws:
         """The observed frequencies of each unit's rows; of one row, or of all its rows added.
 
-        Parameters
-        ----------
-        units : sequence, shape (units,)
-        values : array, shape (values,)
-            Ascending within a unit.
-        starts : array, shape (units + 1,)
-        times : array, shape (values,), optional
-            In how many rows each value is; in one without it.
-        added : bool
+        - `units`: sequence, shape (units,).
+        - `values` (array, shape (values,)): Ascending within a unit.
+        - `starts`: array, shape (units + 1,).
+        - `times` (array, shape (values,)): In how many rows each value is; in one without it.
         """
         times = np.ones(values.size, dtype=np.intp) if times is None else times
         sizes = np.add.reduceat(times, starts[:-1])
@@ -286,10 +274,7 @@ class UnitLaws:
     def prior(self, k: int, /, *, width: float | None = None, parts: int = 1) -> Prior:
         """The law of unit number k as a prior; of a sum of rows as `sum_of_draws` with the width and parts.
 
-        Raises
-        ------
-        ArgumentError
-            For a sum of too many rows of different values.
+        Raises ArgumentError for a sum of too many rows of different values.
         """
         if self.given:
             return self.given[k]
@@ -395,10 +380,8 @@ def sum_of_draws(prior: Prior, copies: int, /, *, width: float | None = None, pa
     nearest such part of a width, and from there to the points on both sides, with probabilities that keep its mean: the
     radius says the first move alone.
 
-    Raises
-    ------
-    ArgumentError
-        For so many draws that the grid would have fewer than eight points over the range of the values.
+    Raises ArgumentError for so many draws that the grid would have fewer than eight points over the range of the
+    values.
     """
     if copies == 1 and width is None:
         return prior
@@ -425,10 +408,7 @@ def sum_of_draws(prior: Prior, copies: int, /, *, width: float | None = None, pa
 def grid_width(reach: float, cells: int, /, *, rows: int = 1) -> float:
     """A width of few bits with at most so many cells in a reach of the sum of so many rows.
 
-    Raises
-    ------
-    ArgumentError
-        For fewer than eight cells.
+    Raises ArgumentError for fewer than eight cells.
     """
     if cells < _FEWEST_CELLS * rows:
         raise ArgumentError(

@@ -106,10 +106,8 @@ def believed_chains(
 ) -> list[Chain]:
     """The chains of an argument: estimated from the series, one, several, or a box of them.
 
-    Raises
-    ------
-    ArgumentError, PriorError
-        For another number of states than those of the series, and for what is no transition matrix.
+    Raises ArgumentError, PriorError for another number of states than those of the series, and for what is no
+    transition matrix.
     """
     size = len(rows.states)
     if size < 2:

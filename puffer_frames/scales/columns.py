@@ -59,28 +59,16 @@ def choose_column(
 ) -> Choice:
     """The scale of one column.
 
-    Parameters
-    ----------
-    counts : mapping of secret to (values, counts)
-        Of the secrets that the pairs name.
-    target, noise, pairs, theorem, components, domain, calibration, allow_zero_noise
-        As in `puffer_frames.privatize`.
-    beliefs : sequence
-        Entries of `read_beliefs`.
-    extent : (low, high)
-        Ends of the column.
-    radius : float
-        How far a value may be from the one it was counted as.
-    rows : int
-        So many independent rows of a unit together are held to the target, and are what was measured; the theorem's
-        scale is that of one of them, for its share. More than 1 for "exact" alone.
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        For beliefs that are none, or lie outside the domain.
-    CalibrationError
-        As `choose`.
+    - `counts` (mapping of secret to (values, counts)): Of the secrets that the pairs name.
+    - `target`, `noise`, `pairs`, `theorem`, `components`, `domain`, `calibration`, `allow_zero_noise`: As in
+      `puffer_frames.privatize`.
+    - `beliefs` (sequence): Entries of `read_beliefs`.
+    - `extent` (low, high): Ends of the column.
+    - `radius`: How far a value may be from the one it was counted as.
+    - `rows`: So many independent rows of a unit together are held to the target, and are what was measured; the
+      theorem's scale is that of one of them, for its share. More than 1 for "exact" alone.
+    Raises ArgumentError, ArgumentTypeError for beliefs that are none, or lie outside the domain; CalibrationError as
+    `choose`.
     """
     choose_for = partial(
         _choose_for,
@@ -252,19 +240,11 @@ def again(
 ) -> tuple[Choice, bool]:
     """A choice for one noisy copy, from a file, with all that follows from its scale, its model and these counts.
 
-    Parameters
-    ----------
-    beliefs : sequence
-        Those that were asked for. Of side knowledge and other tables a file has no laws: nothing is measured of them.
-    calibration : str
-        "exact", where the scale is to be the smallest one, or "theorem".
-    needed : float
-        The scale that the fitted model needs, by the file.
-
-    Returns
-    -------
-    choice, is_smallest
-        The second: whether some belief needs about this scale, as far as its laws are known.
+    - `beliefs` (sequence): Those that were asked for. Of side knowledge and other tables a file has no laws: nothing is
+      measured of them.
+    - `calibration`: "exact", where the scale is to be the smallest one, or "theorem".
+    - `needed`: The scale that the fitted model needs, by the file.
+    Returns: The second: whether some belief needs about this scale, as far as its laws are known.
     """
     exact, empirical = calibration == "exact", observed_belief(counts, radius=radius)
     fitted, scale = empirical if choice.theorem.discrete else choice.priors, choice.scale
@@ -382,27 +362,14 @@ def choose_columns(
 ) -> dict[str, Choice]:
     """Scales for several columns by the bounded-column rule, each confirmed by the engine for its share.
 
-    Parameters
-    ----------
-    counts : mapping of column to mapping of secret to (values, counts)
-        Of the secrets that the pairs name.
-    target : Target
-        Split evenly over the columns: given the coupling the noises compose as in differential privacy.
-    domain : mapping of column to (low, high)
-        Public bounds; a column without them has its observed range.
-    extent : mapping of column to (low, high)
-        Ends of each column.
-    radius : mapping of column to float
-        How far a value may be from the one it was counted as.
-    noise, pairs, allow_zero_noise
-        As in `puffer_frames.privatize`.
-    others : int
-        How many other columns the target is split over, too.
-
-    Raises
-    ------
-    CalibrationError
-        Where every column is constant, unless `allow_zero_noise`.
+    - `counts` (mapping of column to mapping of secret to (values, counts)): Of the secrets that the pairs name.
+    - `target`: Split evenly over the columns: given the coupling the noises compose as in differential privacy.
+    - `domain` (mapping of column to (low, high)): Public bounds; a column without them has its observed range.
+    - `extent` (mapping of column to (low, high)): Ends of each column.
+    - `radius` (mapping of column to float): How far a value may be from the one it was counted as.
+    - `noise`, `pairs`, `allow_zero_noise`: As in `puffer_frames.privatize`.
+    - `others`: How many other columns the target is split over, too.
+    Raises CalibrationError where every column is constant, unless `allow_zero_noise`.
     """
     ranges = {name: range_of(groups, domain.get(name), radius=radius[name]) for name, groups in counts.items()}
     share = target.share(len(counts) + others)

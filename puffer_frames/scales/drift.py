@@ -69,23 +69,13 @@ def measure_batch(
 ) -> Batch:
     """Measure rows by a plan.
 
-    Parameters
-    ----------
-    summaries : mapping of column to Summary
-        Of the rows.
-    scales : mapping of column to float
-        Of the plan, also of other columns that share the target; as are `known` (its secrets), `pairs`, `domain`,
-        `target`, `noise`, and `rows`, of how many independent rows of a unit the losses are.
-    for_range : bool
-        Whether one column alone has noise for its range, as several have.
+    - `summaries` (mapping of column to Summary): Of the rows.
+    - `scales` (mapping of column to float): Of the plan, also of other columns that share the target; as are `known`
+      (its secrets), `pairs`, `domain`, `target`, `noise`, and `rows`, of how many independent rows of a unit the losses
+      are.
+    - `for_range`: Whether one column alone has noise for its range, as several have.
+    Raises CalibrationError for a secret that the plan does not know: nothing was calibrated for it.
 
-    Raises
-    ------
-    CalibrationError
-        For a secret that the plan does not know: nothing was calibrated for it.
-
-    Notes
-    -----
     Noise for ranges holds for values within them: several columns are held to these too, beside their shares.
     """
     first = next(iter(summaries.values()))
@@ -156,10 +146,7 @@ def protected_here(
 ) -> tuple[Sequence[Secret], Pairs, int]:
     """The protected secrets and pairs of a plan that rows with these secrets have, and how many secrets they lack.
 
-    Raises
-    ------
-    CalibrationError
-        For a secret that the plan does not know.
+    Raises CalibrationError for a secret that the plan does not know.
     """
     strange = [secret for secret in rows if secret not in known]
     if strange:

@@ -41,13 +41,9 @@ class LearnedBelief(ABC):
     ) -> Laws | Sequence[Laws]:
         """A law or a set of laws per secret, or several such mappings.
 
-        Parameters
-        ----------
-        counts : mapping of secret to (values, counts)
-        bounds : (low, high), optional
-            To which values are clipped: public ones, or where a belief needs some those of the table.
-        radius : float
-            How far a value may be from the one that it was counted as.
+        - `bounds` (low, high): To which values are clipped: public ones, or where a belief needs some those of the
+          table.
+        - `radius`: How far a value may be from the one that it was counted as.
         """
 
     @property

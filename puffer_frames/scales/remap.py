@@ -84,12 +84,8 @@ class LaplaceMedians:
     def crossing(self, ends: IndexArray, thresholds: FloatArray, /) -> FloatArray:
         """The probability of an atom up to the place `ends` and a noisy value beyond the threshold, for each of them.
 
-        Parameters
-        ----------
-        ends : array of int
-            Places of atoms.
-        thresholds : array
-            As many, finite.
+        - `ends` (array of int): Places of atoms.
+        - `thresholds` (array): As many, finite.
         """
         last = np.searchsorted(self.values, thresholds, side="right") - 1
         below, above = np.minimum(last, ends), np.minimum(last + 1, self.values.size - 1)
@@ -192,12 +188,8 @@ class GaussianMedians:
     def crossing(self, ends: IndexArray, thresholds: FloatArray, /) -> FloatArray:
         """The probability of an atom up to the place `ends` and a noisy value beyond the threshold, for each of them.
 
-        Parameters
-        ----------
-        ends : array of int
-            Places of atoms.
-        thresholds : array
-            As many, finite.
+        - `ends` (array of int): Places of atoms.
+        - `thresholds` (array): As many, finite.
         """
         values, weights, ends = self._grouped(ends)
         with np.errstate(over="ignore"):

@@ -39,19 +39,11 @@ def leanings(
 ) -> list[Leaning]:
     """What the covered beliefs say of the scale of a column, and beside them those that are there for every table.
 
-    Parameters
-    ----------
-    choice : Choice
-        Of a column.
-    target : Target
-        That the scale was held to.
-    rows : int
-        Of how many independent rows of a unit the losses are.
-    factor : float
-        How much larger the scale of each of several noisy copies is than one for all.
+    - `choice`: Of a column.
+    - `target`: That the scale was held to.
+    - `rows`: Of how many independent rows of a unit the losses are.
+    - `factor`: How much larger the scale of each of several noisy copies is than one for all.
 
-    Notes
-    -----
     **Cost**: a search for the scale per belief.
     """
     asked, found = noise.unrounded(target), []

@@ -99,13 +99,8 @@ def choose_noise(
 ) -> Choice:
     """The scale of a mechanism, for pieces of every length and all chains.
 
-    Raises
-    ------
-    ArgumentError
-        For the exact mechanism with several counts, another noise or too long a series.
+    Raises ArgumentError for the exact mechanism with several counts, another noise or too long a series.
 
-    Notes
-    -----
     The published scale is the Laplace scale of a count that [SWC17] asks for as printed: for "quilt-approx" with
     2 r(a) + r(b) whatever the start, and the printed r(t). There is none for the exact loss of a count, and for other
     noise, of which it says nothing.

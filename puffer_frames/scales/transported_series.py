@@ -51,12 +51,8 @@ def choose_transported(
 ) -> Choice:
     """The smallest scale at which the bound of `TransportedLoss` is within epsilon, for every series and all chains.
 
-    Raises
-    ------
-    ArgumentError
-        For other noise than Laplace's, and chains that the bound does not take.
-    CalibrationError
-        Where the chain leaves no state open.
+    Raises ArgumentError for other noise than Laplace's, and chains that the bound does not take; CalibrationError where
+    the chain leaves no state open.
     """
     engines = _engines(chains, rows, counts, noise)
     if not any(engine.hides for engine in engines):

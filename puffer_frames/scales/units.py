@@ -268,25 +268,13 @@ def choose_scales(
 ) -> dict[str, Choice]:
     """The scale of each statistic that is asked for; several share the target evenly.
 
-    Parameters
-    ----------
-    rows : UnitRows
-    target : Target
-    asked : tuple of str
-        The queries.
-    values : tuple of pairs of values, optional
-        Those that a unit may report, where these are protected.
-    belief : str
-        How the laws of the units are called.
-    added : bool
-        Whether a unit adds all its rows.
-    protect, pairs, laws, domain, noise, calibration, integer, allow_zero_noise
-        As in `puffer_frames.aggregate`.
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError, CalibrationError
-        As `aggregate`.
+    - `asked` (tuple of str): The queries.
+    - `values` (tuple of pairs of values): Those that a unit may report, where these are protected.
+    - `belief`: How the laws of the units are called.
+    - `added`: Whether a unit adds all its rows.
+    - `protect`, `pairs`, `laws`, `domain`, `noise`, `calibration`, `integer`, `allow_zero_noise`: As in
+      `puffer_frames.aggregate`.
+    Raises ArgumentError, ArgumentTypeError, CalibrationError as `aggregate`.
     """
     statistics = tuple(dict.fromkeys("sum" if name == "mean" else name for name in asked))
     counted = "count" in statistics and not (protect == "replacement" and not added)

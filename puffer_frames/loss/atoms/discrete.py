@@ -281,21 +281,12 @@ class DiscreteLoss:
     beyond the outermost ones. So the pure loss is attained at an atom, and each interval holds at most one
     crossing of :math:`f_i = e^\varepsilon f_j`.
 
-    Parameters
-    ----------
-    priors : mapping of secret to Prior
-        Atoms only.
-    pairs : "all" or tuple of pairs
-        Already checked (`puffer_frames.priors.pairs.check_pairs`).
+    - `priors` (mapping of secret to Prior): Atoms only.
+    - `pairs` ("all" or tuple of pairs): Already checked (`puffer_frames.priors.pairs.check_pairs`).
 
-    Notes
-    -----
     **Cost** per evaluation, for m secrets and n distinct atoms of all of them: pure loss O(m n) for all pairs;
     hockey stick O(p n) for p pairs.
-
-    References
-    ----------
-    docs/theory.md, section 3, "Atoms only"; docs/theory.md, section 3, "All pairs at once".
+    See docs/theory.md, section 3, "Atoms only"; docs/theory.md, section 3, "All pairs at once".
     """
 
     _exact: Mapping[Secret, Prior] = MappingProxyType({})

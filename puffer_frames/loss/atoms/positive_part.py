@@ -30,18 +30,9 @@ def positive_part(
     the sign does not change; where it changes from + to -, at :math:`e^{2s} = -D e^g / E`, the positive part has
     the integral D (1 - e^{-s})^2, and mirrored.
 
-    Parameters
-    ----------
-    tables : AtomDensities
-    i, j : index arrays, shape (pairs,)
-    epsilon : float
+    - `i`, `j`: index arrays, shape (pairs,).
+    Returns: lower, upper (arrays, shape (pairs,)).
 
-    Returns
-    -------
-    lower, upper : arrays, shape (pairs,)
-
-    Notes
-    -----
     **Rounding**: the integral grows with D and with E, so that it is bounded by its values at the ends of their
     error intervals, however large e^epsilon is. An interval at both of whose ends the log-ratio is certainly at
     most epsilon contributes exactly 0 (the ratio is monotone between atoms).

@@ -79,21 +79,14 @@ def log_densities(
 ) -> AtomDensities:
     """Forward and backward recursion A_k = w_k + exp(-(x_k - x_{k-1})/b) A_{k-1} for all priors at once.
 
-    Parameters
-    ----------
-    positions : array, shape (n,)
-        Strictly increasing.
-    weights : array, shape (priors, n)
-        Weight of each prior at each position, 0 where it has no atom; otherwise at least 2**-900.
-    exponents : array, shape (priors, n), optional
-        Where given, the weights are `weights * 2**exponents`, however small, with `weights` from 1/4 to 2 or 0.
-    scale : float
-        Laplace scale b > 0, in units of the positions.
-    weights_error : float
-        Relative error of the weights.
+    - `positions` (array, shape (n,)): Strictly increasing.
+    - `weights` (array, shape (priors, n)): Weight of each prior at each position, 0 where it has no atom; otherwise at
+      least 2**-900.
+    - `exponents` (array, shape (priors, n)): Where given, the weights are `weights * 2**exponents`, however small, with
+      `weights` from 1/4 to 2 or 0.
+    - `scale`: Laplace scale b > 0, in units of the positions.
+    - `weights_error`: Relative error of the weights.
 
-    Notes
-    -----
     Running sums of `w exp((x - start)/b)` in blocks, joined in the logarithm, so that nothing under- or
     overflows: the exponents of a block differ by at most 300 in each row, and the largest of them is left to the
     logarithm. **Rounding**: distances and their quotients by b are right to two units each, and their mean under

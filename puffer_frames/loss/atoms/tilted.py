@@ -91,13 +91,8 @@ def convolver() -> Callable[[Law, Law, int], Law]:
     :math:`2^{-380}` is right up to a factor of :math:`1 \pm (n + 8) u`, a sum of positive terms. The others are found
     with other tilts.
 
-    Raises
-    ------
-    TooSteepError
-        For an entry that is not kept with either of the two tilts nearest to its own slope.
+    Raises TooSteepError for an entry that is not kept with either of the two tilts nearest to its own slope.
 
-    Notes
-    -----
     **Cost**: one convolution per row and tilt; one tilt for laws down to 1e-100, and for others about one for every
     200 powers of two of their range.
     """

@@ -95,26 +95,14 @@ class JointLoss:
 
     With scales b the densities are, but for a constant, :math:`f_s(y) = \sum_i p_i \prod_k e^{-|y_k - x_{ik}|/b_k}`.
 
-    Parameters
-    ----------
-    laws : mapping of secret to JointLaw
-    pairs : "all" or pairs of secrets
-    labels : numbers of columns
-        Whose values are numbers of levels. For these the distance is 1 for another level.
-    wrong : WrongRows, optional
-        With which probability each row is replaced by anything, whatever its value.
-    most_nodes : int
-        Of a larger grid of all coordinates some lines are chosen.
+    - `labels`: Whose values are numbers of levels. For these the distance is 1 for another level.
+    - `wrong`: With which probability each row is replaced by anything, whatever its value.
+    - `most_nodes`: Of a larger grid of all coordinates some lines are chosen.
 
-    Notes
-    -----
     The supremum is at a node of the product grid of all coordinates. On fewer lines the values at nodes are exact too,
     and in every cell a bound follows from those at its corners; so it is of replaced rows, whatever the lines.
     **Rounding**: counted, in both ends.
-
-    References
-    ----------
-    docs/theory.md, section 17.
+    See docs/theory.md, section 17.
     """
 
     def __init__(

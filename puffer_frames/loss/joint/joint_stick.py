@@ -178,18 +178,11 @@ _LARGEST_EPSILON = 500.0
 class JointStick:
     r"""Largest :math:`\int [f_s - e^\varepsilon f_t]_+` over pairs, both orders.
 
-    Parameters
-    ----------
-    loss : JointLoss
-        Of the same laws, with all coordinates for lines (`JointLoss.is_whole`).
-    pairs : "all" or pairs of secrets
-    levels : mapping of column number to int
-        How many levels each column of labels has, which may be more than the laws have.
-    rows : int
-        Of so many independent rows of a unit: the law of the loss of one is composed (`LossLaw`).
+    - `loss`: Of the same laws, with all coordinates for lines (`JointLoss.is_whole`).
+    - `levels` (mapping of column number to int): How many levels each column of labels has, which may be more than the
+      laws have.
+    - `rows`: Of so many independent rows of a unit: the law of the loss of one is composed (`LossLaw`).
 
-    Notes
-    -----
     Between neighbouring coordinates the densities are sums of :math:`e^{\pm y_k / b_k}` in each column, so that the
     ratio of two of them is monotone along every axis. So its bounds in a cell are those at the corners, and what a cell
     contributes lies between :math:`[P - e^\varepsilon Q]_+` and its chord (`RatioCells.points`), where P and Q are the
@@ -197,10 +190,7 @@ class JointStick:
 
     **Rounding**: counted, in both ends. **Cost** per evaluation: that of the densities at all nodes, and as many
     halvings as the bounds need.
-
-    References
-    ----------
-    docs/theory.md, section 17.
+    See docs/theory.md, section 17.
     """
 
     def __init__(self, loss: JointLoss, /, *, pairs: Pairs, levels: Mapping[int, int], rows: int = 1) -> None:

@@ -42,17 +42,10 @@ def convolve(z: FloatArray, stds: FloatArray, /, *, scale: float) -> ConvolvedCo
     With x = std/b, :math:`2b f = P + Q`, :math:`P = e^{x^2/2 - z/b} \Phi(z/\sigma - x)`, Q its mirror image, and the
     score is (Q - P) / (b (P + Q)).
 
-    Parameters
-    ----------
-    z : array, shape (components, points)
-        Distances from the means.
-    stds : array, shape (components, 1)
-        At least 0; positive where the scale is 0.
-    scale : float
-        Laplace scale b; 0 for the Gaussians themselves.
+    - `z` (array, shape (components, points)): Distances from the means.
+    - `stds` (array, shape (components, 1)): At least 0; positive where the scale is 0.
+    - `scale`: Laplace scale b; 0 for the Gaussians themselves.
 
-    Notes
-    -----
     **Rounding**: P is computed as :math:`\frac12 e^{-z^2/2\sigma^2}\,\mathrm{erfcx}((x - z/\sigma)/\sqrt2)` where
     z/std <= x, and as written elsewhere: in both cases the exponent is of the size of log P, so that the error is a
     few units of |log P|, whatever x is.
@@ -204,14 +197,10 @@ class CellBounds:
 class Curve:
     """Log-density of a mixture of Gaussians and atoms plus Laplace noise of one scale.
 
-    Parameters
-    ----------
-    weights, means, stds : array, shape (components,)
-        Positive weights of any sum; standard deviations, 0 for an atom.
-    scale : float
-        Laplace scale b; 0 for the mixture itself, which must then have no atom.
-    centre : float
-        Subtracted from every mean: positions are distances from it.
+    - `weights`, `means`, `stds` (array, shape (components,)): Positive weights of any sum; standard deviations, 0 for
+      an atom.
+    - `scale`: Laplace scale b; 0 for the mixture itself, which must then have no atom.
+    - `centre`: Subtracted from every mean: positions are distances from it.
     """
 
     def __init__(

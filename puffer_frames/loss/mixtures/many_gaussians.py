@@ -58,19 +58,11 @@ class ManyGaussiansLoss:
     to factors of the densities that tend to 1 with the width of the bands. The bands are halved where that bound is
     above the largest loss of a pair that was measured (`puffer_frames.priors.bands`).
 
-    Parameters
-    ----------
-    priors : mapping of secret to Prior
-        One component each.
+    - `priors` (mapping of secret to Prior): One component each.
 
-    Notes
-    -----
     **Cost**: one sort; per evaluation mostly some hundred pairs of Gaussians, each as in `MixtureLoss`, however many
     secrets there are. **Rounding**: a pair is measured by `MixtureLoss`; bounds are rounded up.
-
-    References
-    ----------
-    docs/theory.md, section 3, "Many Gaussians".
+    See docs/theory.md, section 3, "Many Gaussians".
     """
 
     def __init__(self, priors: Mapping[Secret, Prior], /) -> None:

@@ -231,20 +231,11 @@ class MixtureLoss:
     Every pair is a branch and bound over the real line (`refine`) with proved bounds of slope and curvature of the
     log-density on a cell (`curve`); never a plain grid.
 
-    Parameters
-    ----------
-    priors : mapping of secret to Prior
-    pairs : "all" or tuple of pairs
-        Already checked (`puffer_frames.priors.pairs.check_pairs`).
+    - `pairs` ("all" or tuple of pairs): Already checked (`puffer_frames.priors.pairs.check_pairs`).
 
-    Notes
-    -----
     **Cost** per evaluation of one pair of K components each: some hundred to some thousand cells, O(K) each. Pairs
     that cannot be the worst are left early.
-
-    References
-    ----------
-    docs/theory.md, section 3, "Gaussian components".
+    See docs/theory.md, section 3, "Gaussian components".
     """
 
     def __init__(self, priors: Mapping[Secret, Prior], /, *, pairs: Pairs) -> None:

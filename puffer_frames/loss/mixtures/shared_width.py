@@ -75,13 +75,9 @@ class SharedWidthCurve(Curve):
     falls, since :math:`m' = \mathrm{Var}[X | Y = y] / \theta^2`. So on a cell [l, r] the slope is between
     (m(l) - r) / theta^2 and (m(r) - l) / theta^2: one pass over the atoms per point, none per cell.
 
-    Parameters
-    ----------
-    weights, means : array, shape (atoms,)
-    std : float
-        theta.
-    centre : float
-        Subtracted from every atom.
+    - `weights`, `means`: array, shape (atoms,).
+    - `std`: theta.
+    - `centre`: Subtracted from every atom.
     """
 
     def __init__(self, weights: FloatArray, means: FloatArray, /, *, std: float, centre: float) -> None:

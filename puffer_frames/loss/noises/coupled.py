@@ -107,21 +107,11 @@ _NO_NOISE = 1e-100
 class CoupledLoss:
     r"""Upper bound of the pure privacy loss of several priors under a noise of any scale.
 
-    Parameters
-    ----------
-    priors : mapping of secret to Prior
-    pairs : "all" or tuple of pairs
-    noise : Noise
-        A family whose shifts have a bounded loss (`Noise.shift_loss`).
+    - `noise`: A family whose shifts have a bounded loss (`Noise.shift_loss`).
 
-    Notes
-    -----
     Discrete priors, and priors that are shifts of one another, have the loss of a shift by their W-infinity distance;
     pairs that have none (Gaussians of different variances, say) an infinite one.
-
-    References
-    ----------
-    docs/theory.md, section 4, "Any noise".
+    See docs/theory.md, section 4, "Any noise".
     """
 
     def __init__(self, priors: Mapping[Secret, Prior], /, *, pairs: Pairs, noise: NoiseFamily) -> None:

@@ -34,17 +34,10 @@ class ManyWidenedLoss:
     The noise widens them, and nothing else is added: this is `GaussianNoiseLoss` without a loop over the pairs, by the
     bounds of `ManyGaussiansLoss` that hold without noise.
 
-    Parameters
-    ----------
-    priors : mapping of secret to Prior
-        One component each.
+    - `priors` (mapping of secret to Prior): One component each.
 
-    Notes
-    -----
     **Cost** per evaluation: one sort, and mostly some hundred pairs of Gaussians.
 
-    References
-    ----------
     [D24] section VI-B (16); docs/theory.md, section 3, "Many Gaussians".
     """
 
@@ -117,14 +110,8 @@ def fewer_atoms(weights: FloatArray, means: FloatArray, /, *, width: float) -> F
     They are the nodes and weights of Gauss quadrature for the law within the cell, by the method of Stieltjes. What
     rounding leaves of the difference of the moments is measured in extended precision and bounded.
 
-    Parameters
-    ----------
-    weights, means : array, shape (atoms,)
-        The means ascending.
-    width : float
+    - `weights`, `means` (array, shape (atoms,)): The means ascending.
 
-    Notes
-    -----
     **Cost**: O(20 n), and an eigenvalue problem of size ten for every cell that had more.
     """
     places = np.floor(means / width)
@@ -228,20 +215,11 @@ class GaussianNoiseLoss:
     A component N(mu, sigma^2) plus the noise is N(mu, sigma^2 + theta^2), an atom N(mu, theta^2): so every question is
     one about Gaussian mixtures without noise (`MixtureLoss` at scale 0).
 
-    Parameters
-    ----------
-    priors : mapping of secret to Prior
-    pairs : "all" or tuple of pairs
-
-    Notes
-    -----
     **Cost** per evaluation of one pair: some hundred cells, O(K) each for K components. Of more than 4,096 atoms those
     in a cell of the width of the noise are replaced by ten with the same first moments (`FewerAtoms`). Where the two
     laws of s are within d_s of one another for every set, and those of t within d_t, so are their hockey sticks within
     :math:`d_s + e^\varepsilon d_t`, near 1e-15: both ends of the bracket pay for that.
 
-    References
-    ----------
     [D24] section VI-B (16); docs/theory.md, section 6; [BW18].
     """
 

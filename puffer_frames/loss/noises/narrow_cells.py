@@ -139,23 +139,13 @@ class GaussianCellMeansLoss(_CellMeansLoss):
     :math:`|y - m| \le k b` (Hoeffding): an error of second order in the width. Outcomes farther from the mean of their
     cell have at most the probability :math:`2 \Phi(h/b - k)` (Phi the normal distribution function).
 
-    Parameters
-    ----------
-    means : Loss
-        Of as many values at the means.
-    coarse : Loss
-        Of values anywhere in their cells: for cells that are wide against the noise.
-    priors : mapping of secret to Prior
-        The means of cells of one width.
+    - `means`: Of as many values at the means.
+    - `coarse`: Of values anywhere in their cells: for cells that are wide against the noise.
+    - `priors` (mapping of secret to Prior): The means of cells of one width.
 
-    Notes
-    -----
     Means are known within some e (`MEANS_ERROR`), which adds k e/b to both exponents. **Cost** per evaluation: three of
     the means.
-
-    References
-    ----------
-    docs/theory.md, section 13, on means of cells.
+    See docs/theory.md, section 13, on means of cells.
     """
 
     def only(self, pair: Pair, /) -> GaussianCellMeansLoss:
@@ -194,20 +184,11 @@ class StableCellMeansLoss(_CellMeansLoss):
     Their densities are those of as many values at the means, but for an error of second order in the width h of the
     cells: the variance within a cell is at most h²/4 (`cost_of_means`).
 
-    Parameters
-    ----------
-    means : Loss
-        Of as many values at the means.
-    coarse : Loss
-        Of values anywhere in their cells: for cells that are wide against the noise.
-    priors : mapping of secret to Prior
-        The means of cells of one width.
-    shape : StableShape
-        Of the noise.
-
-    References
-    ----------
-    docs/theory.md, section 13, on means of cells.
+    - `means`: Of as many values at the means.
+    - `coarse`: Of values anywhere in their cells: for cells that are wide against the noise.
+    - `priors` (mapping of secret to Prior): The means of cells of one width.
+    - `shape`: Of the noise.
+    See docs/theory.md, section 13, on means of cells.
     """
 
     def __init__(self, means: Loss, coarse: Loss, /, *, priors: Mapping[Secret, Prior], shape: StableShape) -> None:

@@ -285,23 +285,13 @@ class LaplaceSetsLoss:
 
     .. math:: \varepsilon^*(b) = \max_{s, t} \sup_y \log f_{\max, s}(y) / f_{\min, t}(y)
 
-    Parameters
-    ----------
-    sets : mapping of secret to LawSet
-    pairs : "all" or tuple of pairs
-
-    Notes
-    -----
     Both densities are attained, by laws that may differ from one y to another, so the pure loss is exact. The hockey
     stick has the integral of :math:`[f_{\max, s} - e^\varepsilon f_{\min, t}]_+` as an upper bound, and that of the
     pair of the largest and the smallest law as a lower one.
 
     **Cost** per evaluation: linear in sets times intervals, and in ordered pairs times the cells that might hold the
     supremum.
-
-    References
-    ----------
-    docs/theory.md, section 14.
+    See docs/theory.md, section 14.
     """
 
     def __init__(self, sets: Mapping[Secret, LawSet], /, *, pairs: Pairs) -> None:

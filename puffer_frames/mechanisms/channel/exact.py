@@ -44,10 +44,7 @@ def in_integers(matrix: FloatArray, problem: Problem, /) -> NDArray[np.int64]:
     Each column is lifted by a constant, the least that its constraints need, and all is scaled to make room: a constant
     column meets every constraint with room to spare (docs/theory.md, section 16).
 
-    Raises
-    ------
-    CalibrationError
-        Where that does not succeed.
+    Raises CalibrationError where that does not succeed.
     """
     reserve = matrix.size + 1
     for _ in range(_PASSES):

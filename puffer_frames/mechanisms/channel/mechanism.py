@@ -253,10 +253,7 @@ def check_channel_asked(asked: RowsRequest, /) -> None:
 def measure_levels(plan: ChannelFit, seen: Seen, /) -> Batch:
     """The loss under the frequencies of other rows.
 
-    Raises
-    ------
-    CalibrationError
-        For a secret or a level that the plan does not know.
+    Raises CalibrationError for a secret or a level that the plan does not know.
     """
     seen = seen.protected(plan.request)
     return _measured(plan, seen.counts(plan.column), seen.unsure(plan.column))

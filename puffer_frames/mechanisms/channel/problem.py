@@ -45,10 +45,8 @@ def cost_matrix(levels: Sequence[Level], cost: Any, /) -> FloatArray:
     """The cost of each level in place of each, shape (levels, levels): by default the distance of numbers, 1 for
     another label, and for tuples of labels the share of those that differ.
 
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        For a distance of labels, and for a function or matrix that gives anything but finite numbers of at least 0.
+    Raises ArgumentError, ArgumentTypeError for a distance of labels, and for a function or matrix that gives anything
+    but finite numbers of at least 0.
     """
     word = cost_word(levels, cost)
     if word == "share":

@@ -212,13 +212,8 @@ class Solution:
 def solve(problem: Problem, /, *, interior: bool = False) -> Solution:
     """The channel of least expected cost; by interior points, where there are many entries with costs of their own.
 
-    Raises
-    ------
-    CalibrationError
-        Where the solver fails.
+    Raises CalibrationError where the solver fails.
 
-    Notes
-    -----
     HiGHS by SciPy, feasibility tolerance 1e-10: dual simplex, or interior points and crossover. The bound is that of
     the dual solution, whatever its quality. docs/theory.md, section 16.
     """
@@ -246,19 +241,12 @@ def attempt(
 ) -> Solution | None:
     """As `solve`; None where the solver fails, or needs more iterations.
 
-    Parameters
-    ----------
-    problem : Problem
-    support : ndarray of bool, shape (inputs, outputs), optional
-        Other entries are no more than the constant of their column. The bound is of all channels.
-    iterations : int, optional
-        By default far more than programs need whose solver does not go round in circles.
-    largest : float
-        Losses beyond this are asked for as this.
-    interior : bool
-        By interior points.
-    cheapest : float
-        Changes that add less than this share of the error of the best constant are free. The bound stays one.
+    - `support` (shape (inputs, outputs)): Other entries are no more than the constant of their column. The bound is of
+      all channels.
+    - `iterations`: By default far more than programs need whose solver does not go round in circles.
+    - `largest`: Losses beyond this are asked for as this.
+    - `interior`: By interior points.
+    - `cheapest`: Changes that add less than this share of the error of the best constant are free. The bound stays one.
     """
     prices, unit = _prices(problem)
     prices = np.where(prices < cheapest, 0.0, prices)

@@ -127,13 +127,8 @@ def _told(plan: NoiseFit, counts: dict[Secret, int], whole: dict[Secret, int]) -
 def findings_of(plan: NoiseFit, seen: RowsSeen, raw: Mapping[str, Summary], /) -> list[Finding]:
     """What there is to say of rows that were counted as those of the plan.
 
-    Parameters
-    ----------
-    plan : Plan
-    seen : RowsSeen
-        The rows, their values clipped as a release clips them.
-    raw : mapping of column to Summary
-        The same without clipping.
+    - `seen`: The rows, their values clipped as a release clips them.
+    - `raw` (mapping of column to Summary): The same without clipping.
     """
     strange = [*_new_secrets(plan, seen), *_new_strata(plan, seen), *_new_levels(plan, seen)]
     whole = _whole(plan, seen)

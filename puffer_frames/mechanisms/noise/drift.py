@@ -44,10 +44,7 @@ _FIT = 1e-3
 def measure_rows(plan: NoiseFit, seen: RowsSeen, /) -> Batch:
     """The loss under the frequencies of rows that were counted as those of the plan.
 
-    Raises
-    ------
-    CalibrationError
-        For a secret or a stratum that the plan does not know.
+    Raises CalibrationError for a secret or a stratum that the plan does not know.
     """
     if plan.strata is None:
         for_range = has_noise_for_range(plan.request, plan.choices)
@@ -133,11 +130,8 @@ def restated(plan: F, /) -> F:
     Of strata and of columns whose scales were found together the file holds no whole rows: each column alone loses at
     most what all do, and `Plan.release` measures the rows of the plan.
 
-    Raises
-    ------
-    PlanFileError
-        Where the observed frequencies, or a belief that follows from them, lose more than the file says, or anything
-        else that is stated is not so.
+    Raises PlanFileError where the observed frequencies, or a belief that follows from them, lose more than the file
+    says, or anything else that is stated is not so.
     """
     if plan.strata is not None:
         return plan
@@ -151,10 +145,7 @@ def restated(plan: F, /) -> F:
 def unproved_beliefs(plan: NoiseFit, seen: RowsSeen, /, *, own_rows: bool) -> tuple[str, ...]:
     """Beliefs of a plan from a file under which the loss was not computed again, neither by the file nor by its rows.
 
-    Raises
-    ------
-    PlanFileError
-        Where these are the rows of the plan, and it says something else than they do.
+    Raises PlanFileError where these are the rows of the plan, and it says something else than they do.
     """
     if own_rows:
         _check_own_rows(plan, seen)

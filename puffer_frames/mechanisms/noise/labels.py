@@ -13,10 +13,7 @@ from puffer_frames.papers.catalogue import BOUNDED
 def with_labels(request: Request, table: Table, /) -> Request:
     """The request, which knows its columns of labels.
 
-    Raises
-    ------
-    ArgumentError
-        For what is not found together with labels.
+    Raises ArgumentError for what is not found together with labels.
     """
     names = table.names
     labels = tuple(name for name in request.public if name in names and table.kind_of(name) == "labels")

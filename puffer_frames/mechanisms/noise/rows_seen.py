@@ -28,13 +28,9 @@ from puffer_frames.scales.strata import Stratum
 def with_units(request: Request, table: Table, /, *, declared: bool = True) -> Request:
     """The request for units of at most as many rows as those of the table have, or as were declared.
 
-    Raises
-    ------
-    ArgumentError
-        For a unit with rows of two secrets, with more rows than were declared, and for rows that were said to be
-        the same where they differ, or where units have different numbers of them.
-    ArgumentTypeError, PriorError
-        For a column that cannot name units, and rows without one.
+    Raises ArgumentError for a unit with rows of two secrets, with more rows than were declared, and for rows that were
+    said to be the same where they differ, or where units have different numbers of them; ArgumentTypeError, PriorError
+    for a column that cannot name units, and rows without one.
     """
     unit = request.unit
     if unit is None:

@@ -30,10 +30,7 @@ def with_merged(request: Request, frame: NativeFrame, table: Table, /) -> tuple[
     A stratum is small that has fewer rows than the minimum of a secret that is protected, also none. One that has the
     label in all its columns joins them. Where they are small together, too, the smallest of the others do.
 
-    Raises
-    ------
-    ArgumentError
-        For given columns of other than text, and where no strata are left.
+    Raises ArgumentError for given columns of other than text, and where no strata are left.
     """
     if request.given is None or not request.given.merge:
         return request, frame, table
@@ -88,12 +85,8 @@ def choose_in_strata(
 ) -> tuple[dict[str, Choice], StrataChoices]:
     """A scale per stratum and column, from rows that were counted per secret and stratum; first what holds of all.
 
-    Raises
-    ------
-    ArgumentError
-        For more strata than 2,000, or levels of a given column than 256.
-    CalibrationError
-        As for a column alone.
+    Raises ArgumentError for more strata than 2,000, or levels of a given column than 256; CalibrationError as for a
+    column alone.
     """
     assert request.given is not None
     _check_few(seen, request)

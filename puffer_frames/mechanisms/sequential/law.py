@@ -140,15 +140,9 @@ class Filter:
     def see(self, evidence: FloatArray, /) -> FloatArray:
         """Take in what was released of the column that was asked for last, and return its probability.
 
-        Parameters
-        ----------
-        evidence : array of float, shape (secrets, rows, levels)
-            The probability of the released value given each level.
-
-        Returns
-        -------
-        array of float, shape (secrets, rows)
-            The probability of the released value given the secret and those before.
+        - `evidence` (array of float, shape (secrets, rows, levels)): The probability of the released value given each
+          level.
+        Returns: The probability of the released value given the secret and those before.
         """
         joint = self._shares * np.stack([np.einsum("srk,srk->sr", part, evidence) for part in self._parts])
         total: FloatArray = joint.sum(axis=0)

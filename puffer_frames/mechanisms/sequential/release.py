@@ -25,18 +25,11 @@ _TURNS = 6
 def lift(laws: FloatArray, allowed: FloatArray, reader_cap: float, /) -> FloatArray:
     """What is added to each output given each secret, free of the value.
 
-    Parameters
-    ----------
-    laws : array of float, shape (beliefs, secrets, rows, outputs)
-        Laws of the output under each belief.
-    allowed : array of float, shape (beliefs, secrets, secrets, rows)
-        By how much the loss of a secret against another one may grow, greater than 0.
-    reader_cap : float
-        Largest loss to a reader who knows the value: k, from 0 to infinity.
-
-    Returns
-    -------
-    array of float, shape (secrets, rows, outputs)
+    - `laws` (array of float, shape (beliefs, secrets, rows, outputs)): Laws of the output under each belief.
+    - `allowed` (array of float, shape (beliefs, secrets, secrets, rows)): By how much the loss of a secret against
+      another one may grow, greater than 0.
+    - `reader_cap`: Largest loss to a reader who knows the value: k, from 0 to infinity.
+    Returns: array of float, shape (secrets, rows, outputs).
     """
     odds = np.exp(allowed)[..., None] * _MARGIN
     if reader_cap == 0:
@@ -278,14 +271,10 @@ def release(
 ) -> NDArray[np.uint16]:
     """Released codes of rows: a function of the row, its number and the key, whatever other rows there are.
 
-    Parameters
-    ----------
-    codes : array of int, shape (rows, columns)
-    secrets : array of int, shape (rows,)
-    names : sequence of str
-        Of the columns: each has random words of its own.
-    rows : array of int, optional
-        Numbers of the rows; 0, 1, ... by default.
+    - `codes`: array of int, shape (rows, columns).
+    - `secrets`: array of int, shape (rows,).
+    - `names` (sequence of str): Of the columns: each has random words of its own.
+    - `rows` (array of int): Numbers of the rows; 0, 1, ... by default.
     """
     return released_with_logs(plan, codes, secrets, key=key, names=names, rows=rows)[0]
 
@@ -332,10 +321,7 @@ def log_likelihoods(
 ) -> FloatArray:
     """Log-probability of released rows given each secret, under the beliefs of the plan and under other laws.
 
-    Returns
-    -------
-    array of float, shape (laws, secrets, rows)
-        The differences between two secrets are the losses: at most epsilon for the beliefs of the plan.
+    Returns: The differences between two secrets are the losses: at most epsilon for the beliefs of the plan.
     """
 
     def work(part: slice) -> FloatArray:

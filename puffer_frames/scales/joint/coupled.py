@@ -41,25 +41,17 @@ def coupled_scales(
     r"""Scales :math:`b_k = r_k W_\infty / \varepsilon`, where :math:`W_\infty` is in the metric
     :math:`\sum_k |x_k - x'_k| / r_k`.
 
-    Parameters
-    ----------
-    tables : sequence of JointCounts
-        The scales hold for the rows of each.
-    varies : sequence of int
-        Numbers of the columns that have a scale.
-    epsilon, pairs
-        What is asked for.
-    weights : sequence of float, shape (columns with a scale,)
-        What a unit of a scale costs. The ratios r are searched for with these: at least as good as the standard
-        deviations, 1 / weight, and the ranges, and not always the best ones.
-    floors : sequence of float, shape (columns with a scale,)
-        No scale is below its own.
-    near : sequence of float, shape (columns with a scale,), optional
-        Good scales of tables like these: their ratios are taken, and no others are searched for.
+    - `tables` (sequence of JointCounts): The scales hold for the rows of each.
+    - `varies` (sequence of int): Numbers of the columns that have a scale.
+    - `epsilon`, `pairs`: What is asked for.
+    - `weights` (sequence of float, shape (columns with a scale,)): What a unit of a scale costs. The ratios r are
+      searched for with these: at least as good as the standard deviations, 1 / weight, and the ranges, and not always
+      the best ones.
+    - `floors` (sequence of float, shape (columns with a scale,)): No scale is below its own.
+    - `near` (sequence of float, shape (columns with a scale,)): Good scales of tables like these: their ratios are
+      taken, and no others are searched for.
 
-    References
-    ----------
-    docs/theory.md, section 17.
+    See docs/theory.md, section 17.
     """
     laws, labels = _pairs_of(tables, varies, pairs), _labels_of(tables[0], varies)
     units = 1 / np.asarray(weights, dtype=np.float64)

@@ -38,17 +38,10 @@ def shrunk(
 ) -> FloatArray:
     """The smallest scales found on the ray of the given ones, none below its least one, whose loss is at most `most`.
 
-    Parameters
-    ----------
-    loss_of : function of scales
-        An upper bound of the loss, or any larger number than `most` where it is more.
-    scales : array, shape (columns,)
-        Known to be private.
-    least : array, shape (columns,)
-        No scale is below its own.
+    - `loss_of` (function of scales): An upper bound of the loss, or any larger number than `most` where it is more.
+    - `scales` (array, shape (columns,)): Known to be private.
+    - `least` (array, shape (columns,)): No scale is below its own.
 
-    Notes
-    -----
     **Guarantee**: the loss at the result was bounded, or it is the given one. **Cost**: at most 30 bounds.
     """
     private = {0.0: scales}
@@ -213,40 +206,21 @@ def joint_scales(
 
     The cost c of a column of numbers is its scale, that of a column of labels the share of changed labels.
 
-    Parameters
-    ----------
-    laws : mapping of secret to JointLaw
-    epsilon : float
-    pairs : "all" or pairs of secrets
-    weights : sequence of float, shape (columns,)
-    floors : sequence of float, shape (columns,)
-        No scale is below its own.
-    levels : mapping of column number to int, optional
-        How many levels each column of labels has.
-    near : sequence of float, shape (columns,), optional
-        Good scales of laws like these: the search starts there, and only there.
-    wrong : WrongRows, optional
-        With which probability each row is replaced by anything, whatever its value.
-    delta : float
-        Above 0 the scales are shrunk until the hockey stick at epsilon is about this, in their proportions or in
-        others that cost less.
-    rows : int
-        Of how many independent rows of a unit epsilon and delta are.
+    - `weights`: sequence of float, shape (columns,).
+    - `floors` (sequence of float, shape (columns,)): No scale is below its own.
+    - `levels` (mapping of column number to int): How many levels each column of labels has.
+    - `near` (sequence of float, shape (columns,)): Good scales of laws like these: the search starts there, and only
+      there.
+    - `wrong`: With which probability each row is replaced by anything, whatever its value.
+    - `delta`: Above 0 the scales are shrunk until the hockey stick at epsilon is about this, in their proportions or in
+      others that cost less.
+    - `rows`: Of how many independent rows of a unit epsilon and delta are.
+    Raises CalibrationError where no scales are confirmed.
 
-    Raises
-    ------
-    CalibrationError
-        Where no scales are confirmed.
-
-    Notes
-    -----
     **Exchange method**: minimise under the losses at the worst rows so far, find the worst row of the result, add it.
     The problem is not convex: four starts, and perhaps not the least sum. The guarantee does not rest on that: the
     result is scaled until the engine confirms it. **Rounding**: to the private side.
-
-    References
-    ----------
-    docs/theory.md, section 17.
+    See docs/theory.md, section 17.
     """
     asked = Target(epsilon=check_epsilon(epsilon), delta=delta)
     target, costs = asked.share(rows).epsilon, Costs(weights=np.asarray(weights, dtype=np.float64), levels=levels or {})

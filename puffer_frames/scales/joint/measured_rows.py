@@ -72,10 +72,7 @@ def check_entries(entries: Sequence[Any], /) -> None:
 def joint_beliefs(entries: Sequence[Any], joint: JointCounts, /) -> dict[str, JointBelief]:
     """The beliefs by name. Frames add to the observed frequencies, unless "only" or another belief is named.
 
-    Raises
-    ------
-    ArgumentError
-        For a frame that lacks a secret.
+    Raises ArgumentError for a frame that lacks a secret.
     """
     check_entries(entries)
     named: dict[str, JointBelief] = {}
@@ -199,18 +196,12 @@ def measured(
 ) -> tuple[Verification, Pair]:
     """The joint loss of some rows at these scales, and the pair with the largest one.
 
-    Parameters
-    ----------
-    target : Target
-        The hockey stick is measured at its epsilon, where it has a delta.
-    enough : float, optional
-        An upper bound of the pure loss of this, by default epsilon, is not made less.
-    wrong : WrongRows, optional
-        With which probability each row is replaced by anything, whatever its value.
-    levels : mapping of column number to int, optional
-        How many levels the columns of labels are released with, where these rows may have fewer.
-    rows : int
-        Of how many independent rows of a unit the loss is.
+    - `target`: The hockey stick is measured at its epsilon, where it has a delta.
+    - `enough`: An upper bound of the pure loss of this, by default epsilon, is not made less.
+    - `wrong`: With which probability each row is replaced by anything, whatever its value.
+    - `levels` (mapping of column number to int): How many levels the columns of labels are released with, where these
+      rows may have fewer.
+    - `rows`: Of how many independent rows of a unit the loss is.
     """
     varies = [k for k, scale in enumerate(scales) if scale]
     first = list(joint.counts)[:2]

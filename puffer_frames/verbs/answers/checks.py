@@ -148,10 +148,7 @@ def check_values(
 ) -> tuple[tuple[float, float | None], ...]:
     """The declared pairs of values, or the extremes of the domain.
 
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        Where neither is given, and for pairs of something else.
+    Raises ArgumentError, ArgumentTypeError where neither is given, and for pairs of something else.
     """
     if isinstance(pairs, str):
         if pairs == "all" and domain is not None:

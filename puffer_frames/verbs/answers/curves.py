@@ -21,10 +21,7 @@ Arguments = TypeVar("Arguments", AggregateArguments, HistogramArguments)
 def one_by_one(arguments: Arguments, /) -> list[Arguments] | None:
     """The arguments with each of several epsilons; None where there is one.
 
-    Raises
-    ------
-    ArgumentError
-        For an empty list, and a ledger, into which nothing would be written.
+    Raises ArgumentError for an empty list, and a ledger, into which nothing would be written.
     """
     given: Any = arguments.epsilon
     several = isinstance(given, Sequence) and not isinstance(given, str)

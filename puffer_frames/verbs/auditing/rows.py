@@ -59,14 +59,8 @@ def rows_of(
 ) -> AuditRows:
     """Read both, and lay them side by side.
 
-    Raises
-    ------
-    ArgumentTypeError
-        For a frame that is not in memory.
-    ColumnNotFoundError
-        Where the original lacks the secret.
-    ArgumentError
-        Where the rows of the original are not as many as those of the release.
+    Raises ArgumentTypeError for a frame that is not in memory; ColumnNotFoundError where the original lacks the secret;
+    ArgumentError where the rows of the original are not as many as those of the release.
     """
     known = (*certificate.public, *certificate.kept, *certificate.given)
     after = read_columns(released, role="released", known=known, rows=certificate.rows)

@@ -125,17 +125,10 @@ def rows_of(
 ) -> list[ComparedRow]:
     """The rows of a plan of noise: of each column.
 
-    Parameters
-    ----------
-    plan : Plan
-    spreads : mapping of column to Spread
-        Of columns of numbers.
-    belief, mechanism : str
-        What they are called.
-    quoted : bool
-        Whether the theorem has a condition for this belief.
-    seconds : float
-        What the plan took.
+    - `spreads` (mapping of column to Spread): Of columns of numbers.
+    - `belief`, `mechanism`: What they are called.
+    - `quoted`: Whether the theorem has a condition for this belief.
+    - `seconds`: What the plan took.
     """
     target, several = plan.request.target, len(plan.choices) > 1
     together = all(choice.adds_up for choice in plan.choices.values())

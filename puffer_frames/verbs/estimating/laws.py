@@ -215,22 +215,12 @@ def unfold(
 ) -> UnfoldedLaw:
     """Estimate the law, and draw resamples of the estimate.
 
-    Parameters
-    ----------
-    binned : BinnedColumn
-    is_grid : bool
-        Whether a support point stands for the values about it.
-    population : bool
-        Whether resamples are of rows and noise, as draws of a population; else only of the noise, for rows whose shares
-        are the estimated ones.
-    resamples : int
-    rng : Generator
-        Halves the rows for the number of steps, and draws the resamples.
-    most : int
-        At most so many steps.
+    - `is_grid`: Whether a support point stands for the values about it.
+    - `population`: Whether resamples are of rows and noise, as draws of a population; else only of the noise, for rows
+      whose shares are the estimated ones.
+    - `rng`: Halves the rows for the number of steps, and draws the resamples.
+    - `most`: At most so many steps.
 
-    Notes
-    -----
     **Cost**: bins x points x resamples multiplications and additions, four times a step.
     """
     steps = best_steps(binned, rng=rng, most=most)

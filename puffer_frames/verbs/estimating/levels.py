@@ -43,15 +43,10 @@ def is_unmixable(matrix: FloatArray, /) -> bool:
 def unmixed(counts: FloatArray, matrix: FloatArray, /, *, population: bool) -> UnmixedCounts:
     r"""Rows per input.
 
-    Parameters
-    ----------
-    counts : array, shape (outputs,)
-        Rows per released level.
-    matrix : array, shape (inputs, outputs)
-        Probabilities of released levels; `is_unmixable`.
-    population : bool
-        Whether the rows are draws of a population: then Cov(c) is that of a multinomial. Else it is
-        :math:`\sum_i n_i (\operatorname{diag} A_i - A_i A_i^\top)`, with estimates of n that are cut at 0.
+    - `counts` (array, shape (outputs,)): Rows per released level.
+    - `matrix` (array, shape (inputs, outputs)): Probabilities of released levels; `is_unmixable`.
+    - `population`: Whether the rows are draws of a population: then Cov(c) is that of a multinomial. Else it is
+      :math:`\sum_i n_i (\operatorname{diag} A_i - A_i A_i^\top)`, with estimates of n that are cut at 0.
     """
     inverse = np.linalg.pinv(matrix.T)
     found = inverse @ counts
@@ -79,14 +74,9 @@ def unmixed_response(
 ) -> tuple[FloatArray, FloatArray]:
     """Rows per level behind randomised response, and their variances, for any of its levels.
 
-    Parameters
-    ----------
-    counts : array
-        Rows per released level, of those that occur.
-    kept, other : float
-        As `response_shares` gives them.
-    population : bool
-        As in `unmixed`.
+    - `counts` (array): Rows per released level, of those that occur.
+    - `kept`, `other`: As `response_shares` gives them.
+    - `population`: As in `unmixed`.
     """
     rows = float(counts.sum())
     found = (counts - rows * other) / (kept - other)
@@ -117,10 +107,7 @@ class LevelFigures:
 def counts_of_levels(columns: ReleasedColumns, names: Sequence[str], /, *, population: bool) -> LevelFigures:
     """Estimate the rows per level of a column of labels, or of a channel; of several columns of one draw together.
 
-    Raises
-    ------
-    ArgumentError
-        Where the certificate does not tell what the channel does, and for a column with noise.
+    Raises ArgumentError where the certificate does not tell what the channel does, and for a column with noise.
     """
     certificate, name = columns.certificate, names[0]
     if name in certificate.scales:

@@ -50,16 +50,9 @@ def variance_of(column: NoisyColumn, /, *, population: bool, ddof: int = 1) -> F
 
     .. math:: \hat\sigma^2 = \frac{1}{n - 1} \sum (y_i - \bar y)^2 - \frac1n \sum v_i
 
-    Parameters
-    ----------
-    column : NoisyColumn
-    population : bool
-        Whether the rows are draws of a population.
-    ddof : int
-        The table's own divisor is n - ddof.
+    - `population`: Whether the rows are draws of a population.
+    - `ddof`: The table's own divisor is n - ddof.
 
-    Notes
-    -----
     The variance of the estimate for the table is :math:`\sum (4 (x_i - \bar x)^2 v_i + E N_i^4 - v_i^2) / (n - 1)^2` up
     to the share 1/n of it. The estimate may be negative where the noise is much larger than the spread.
     """
@@ -110,21 +103,13 @@ def mean_of_members(
 
     each term without bias, and for the population :math:`\sum \omega_i^2 (P_i - t Q_i)^2`.
 
-    Parameters
-    ----------
-    values : array, shape (rows, levels) or (rows, 1)
-        Released values, or those of the levels that make up the group.
-    variances : array, shape (rows,)
-        Of the noise of the values.
-    weights : array, shape (rows, levels)
-        As `Members` has them.
-    design : array, shape (rows,)
-        Weights of the rows themselves, at least 0.
-    population : bool
-        Whether the rows are draws of a population.
+    - `values` (array, shape (rows, levels) or (rows, 1)): Released values, or those of the levels that make up the
+      group.
+    - `variances` (array, shape (rows,)): Of the noise of the values.
+    - `weights` (array, shape (rows, levels)): As `Members` has them.
+    - `design` (array, shape (rows,)): Weights of the rows themselves, at least 0.
+    - `population`: Whether the rows are draws of a population.
 
-    Notes
-    -----
     A group whose weight is within three standard errors of 0 has no mean: NaN.
     """
     members = weights.sum(axis=1)

@@ -56,22 +56,10 @@ def regression(
 ) -> Regression | None:
     r"""Regress y on some columns, any of them with noise.
 
-    Parameters
-    ----------
-    y : NoisyColumn
-    on : sequence of NoisyColumn
-    population : bool
-        Whether the rows are draws of a population; else the coefficients are those of the raw rows.
-    weights : RowWeights, optional
-        Of the entries of the columns, where rows have several, or weights of their own.
+    - `population`: Whether the rows are draws of a population; else the coefficients are those of the raw rows.
+    - `weights`: Of the entries of the columns, where rows have several, or weights of their own.
+    Returns: None where no spread is left without the noise in some direction, or columns are dependent.
 
-    Returns
-    -------
-    Regression or None
-        None where no spread is left without the noise in some direction, or columns are dependent.
-
-    Notes
-    -----
     For the population the meat of the sandwich is :math:`\sum s_i s_i^\top`. For the table it is what the noise adds,
     with :math:`r = z - X^\top\beta`, :math:`v = e - N^\top\beta`:
 

@@ -83,12 +83,8 @@ class ReleasedColumns:
     def numbers(self, name: str, /) -> NoisyColumn:
         """A column of numbers.
 
-        Raises
-        ------
-        ArgumentError
-            Where the certificate does not tell the law of the released values, and for values that no release has.
-        ArgumentTypeError
-            For a column of labels.
+        Raises ArgumentError where the certificate does not tell the law of the released values, and for values that no
+        release has; ArgumentTypeError for a column of labels.
         """
         certificate = self.certificate
         if name in certificate.channels:

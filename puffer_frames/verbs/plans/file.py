@@ -147,13 +147,8 @@ _MOST_BYTES = 1 << 30
 def write_plan(path: str | Path, plan: Any, /, *, password: str | bytes | None, overwrite: bool = True) -> None:
     """Write a plan in JSON types.
 
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        For a path that is not that of a file, a file that is there and may not be replaced, and for a password that is
-        none.
-    OSError
-        Where the file cannot be written there.
+    Raises ArgumentError, ArgumentTypeError for a path that is not that of a file, a file that is there and may not be
+    replaced, and for a password that is none; OSError where the file cannot be written there.
     """
     key = None if password is None else _checked(password)
     document = {
@@ -187,12 +182,8 @@ def _read(place: Path) -> bytes:
 def read_plan(path: str | Path, /, *, password: str | bytes | None) -> Any:
     """Read what `write_plan` wrote.
 
-    Raises
-    ------
-    PlanFileError
-        For a file that is no plan, of a later version, that was changed or cut short, or has another password.
-    OSError
-        Where there is no such file, or it cannot be read.
+    Raises PlanFileError for a file that is no plan, of a later version, that was changed or cut short, or has another
+    password; OSError where there is no such file, or it cannot be read.
     """
     key = None if password is None else _checked(password)
     document = _document(_read(Path(path)))

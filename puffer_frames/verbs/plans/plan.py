@@ -570,10 +570,7 @@ _PARTS = {"plan": Fitted, "checksum": str, "library": str, "kinds": Mapping, "le
 def _believed(found: Any, /) -> Plan:
     """The plan that a file holds in JSON types.
 
-    Raises
-    ------
-    PlanFileError
-        For anything else, and for a plan whose parts do not agree.
+    Raises PlanFileError for anything else, and for a plan whose parts do not agree.
     """
     tag = found.get(TAG) if isinstance(found, dict) else None
     if tag not in _NAMES:
