@@ -20,7 +20,6 @@ class PureOnly:
 
     @property
     def span(self) -> float:
-        """A length from which a search for the scale may start."""
         return self._loss.span
 
     @property
@@ -33,7 +32,6 @@ class PureOnly:
         return self._loss.only(pair)
 
     def pure(self, scale: float, /) -> WorstCase:
-        """Largest pure loss over the pairs."""
         return self._loss.pure(scale)
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
@@ -55,7 +53,6 @@ class NearbyLoss:
 
     @property
     def span(self) -> float:
-        """A length from which a search for the scale may start."""
         return min(self._loss.span, self._distance)
 
     @property
@@ -64,11 +61,9 @@ class NearbyLoss:
         return min(self._loss.resolution, self._distance)
 
     def only(self, pair: Pair, /) -> NearbyLoss:
-        """The same for one of the pairs."""
         return NearbyLoss(self._loss.only(pair), distance=self._distance, noise=self._noise)
 
     def pure(self, scale: float, /) -> WorstCase:
-        """Largest pure loss over the pairs."""
         most = self._noise.shift_loss(self._distance / scale) if scale else math.inf
         return _at_most(self._loss.pure(scale), most)
 
@@ -127,7 +122,6 @@ class DisplacedLoss:
 
     @property
     def span(self) -> float:
-        """A length from which a search for the scale may start."""
         return self._loss.span + 2 * self._radius
 
     @property
@@ -136,13 +130,11 @@ class DisplacedLoss:
         return max(self._loss.resolution, self._radius)
 
     def only(self, pair: Pair, /) -> DisplacedLoss:
-        """The same for one of the pairs."""
         return DisplacedLoss(
             self._loss.only(pair), radius=self._radius, noise=self._noise, lost=self._lost, blur=self._blur
         )
 
     def pure(self, scale: float, /) -> WorstCase:
-        """Largest pure loss over the pairs."""
         found = self._loss.pure(scale)
         eta, beyond = self._blurred(scale, *self._cost(scale))
         upper = math.inf if beyond else (found.bracket.upper + 2 * eta) * _ROUND_UP
@@ -150,7 +142,6 @@ class DisplacedLoss:
         return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=found.pair)
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """Largest hockey stick over the pairs."""
         eta, beyond = self._cost(scale)
         if beyond:  # a part of the hockey stick itself is spent, which costs far less epsilon
             found = self._loss.hockey_stick(scale, epsilon=epsilon).bracket

@@ -43,15 +43,12 @@ class LargestLoss:
         self.resolution = min(loss.resolution for loss in losses)
 
     def only(self, pair: Pair, /) -> LargestLoss:
-        """The same for one of the pairs."""
         return LargestLoss([loss.only(pair) for loss in self._losses])
 
     def pure(self, scale: float, /) -> WorstCase:
-        """Largest pure loss over the pairs."""
         return _largest([loss.pure(scale) for loss in self._losses])
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """Largest hockey stick over the pairs."""
         return _largest([loss.hockey_stick(scale, epsilon=epsilon) for loss in self._losses])
 
 

@@ -254,7 +254,6 @@ class UnitLoss:
 
     @property
     def span(self) -> float:
-        """A length from which a search for the scale may start."""
         return self._loss.span * math.sqrt(self._rows)
 
     @property
@@ -263,11 +262,9 @@ class UnitLoss:
         return self._loss.resolution
 
     def only(self, pair: Pair, /) -> UnitLoss:
-        """The same for one of the pairs."""
         return UnitLoss(self._loss.only(pair), rows=self._rows)
 
     def pure(self, scale: float, /) -> WorstCase:
-        """Largest pure loss over the pairs."""
         found = self._loss.pure(scale)
         lower, upper = (end * self._rows for end in (found.bracket.lower, found.bracket.upper))
         bracket = Bracket(lower=lower * (1 - 2 * UNIT_ROUNDOFF), upper=upper * (1 + 2 * UNIT_ROUNDOFF))

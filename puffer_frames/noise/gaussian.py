@@ -52,17 +52,14 @@ class Gaussian(NoiseFamily):
 
     @property
     def title(self) -> str:
-        """Its name in a sentence."""
         return "Gaussian"
 
     @property
     def symbol(self) -> str:
-        """The usual letter of its scale, and what the scale is."""
         return "standard deviation theta"
 
     @property
     def on_grid(self) -> str:
-        """How near the noise of a release is to the ideal law, in words."""
         return (
             f"{ON_GRID} 2^-40 of the scale; its law is that of Gaussian noise rounded to it, up to a total variation "
             "of 2^-48 per value, and the rounding of the values to the grid is paid for"
@@ -92,7 +89,6 @@ class Gaussian(NoiseFamily):
         return 3.0 * self.scale**4
 
     def log_density(self, z: FloatArray, /) -> FloatArray:
-        """Log of the density at distances z."""
         log_density: FloatArray = -0.5 * (z / self.scale) ** 2 - math.log(self.scale * math.sqrt(2 * math.pi))
         return log_density
 
@@ -102,16 +98,13 @@ class Gaussian(NoiseFamily):
         return score
 
     def survival(self, z: FloatArray, /) -> FloatArray:
-        """P(N > z)."""
         survival: FloatArray = ndtr(-np.asarray(z) / self.scale)
         return survival
 
     def quantile(self, probability: float, /) -> float:
-        """The z with P(N <= z) = probability."""
         return self.scale * float(ndtri(probability))
 
     def unit(self, target: Target, /) -> float:
-        """Smallest scale that hides a shift of 1, rounded up."""
         return unit_scale(epsilon=target.epsilon, delta=target.delta)
 
     def hide_counts(self, change: float, target: Target, /, *, bins: int) -> float:
@@ -120,7 +113,6 @@ class Gaussian(NoiseFamily):
         return up(Fraction(reach) * Fraction(change) * Fraction(self.unit(target)))
 
     def cost_of_shift(self, shift: float, /) -> tuple[float, float]:
-        """Epsilon and delta that hide a shift of this many scales, rounded up."""
         return shift * (_FAR + 0.5 * shift) * ROUND_UP, _BEYOND_FAR
 
     def cost_of_shift_at(self, shift: float, /, *, delta: float) -> tuple[float, float]:
@@ -135,7 +127,6 @@ class Gaussian(NoiseFamily):
         return 0.5 * farthest * farthest * _ROUND_UP, _BEYOND_FAR
 
     def check(self, target: Target, /) -> None:
-        """Raise ArgumentError for what this noise cannot meet."""
         NoiseFamily.check(self, target)
         if target.delta < _LEAST_DELTA or target.epsilon > _LARGEST_EPSILON:
             raise ArgumentError(

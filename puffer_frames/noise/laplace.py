@@ -35,17 +35,14 @@ class Laplace(NoiseFamily):
 
     @property
     def title(self) -> str:
-        """Its name in a sentence."""
         return "Laplace"
 
     @property
     def symbol(self) -> str:
-        """The usual letter of its scale."""
         return "scale b"
 
     @property
     def on_grid(self) -> str:
-        """How near the noise of a release is to the ideal law, in words."""
         return (
             f"{ON_GRID} 2^-40 of the scale; its law is that of Laplace noise rounded to it, up to a total variation of "
             "2^-50 per value, and the rounding of the values to the grid is paid for"
@@ -74,7 +71,6 @@ class Laplace(NoiseFamily):
         return 24.0 * self.scale**4
 
     def log_density(self, z: FloatArray, /) -> FloatArray:
-        """Log of the density at distances z."""
         log_density: FloatArray = -np.abs(z) / self.scale - math.log(2 * self.scale)
         return log_density
 
@@ -84,12 +80,10 @@ class Laplace(NoiseFamily):
         return score
 
     def survival(self, z: FloatArray, /) -> FloatArray:
-        """P(N > z)."""
         tail = 0.5 * np.exp(-np.abs(z) / self.scale)
         return np.where(np.asarray(z) > 0, tail, 1.0 - tail)
 
     def quantile(self, probability: float, /) -> float:
-        """The z with P(N <= z) = probability."""
         tail = min(probability, 1.0 - probability)
         return math.copysign(self.scale * math.log(2 * tail), probability - 0.5) if tail > 0 else math.nan
 

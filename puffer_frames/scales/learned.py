@@ -113,7 +113,6 @@ class Population(LearnedBelief):
 
     @property
     def words(self) -> str:
-        """What it is, in a sentence."""
         return f"any that the table does not refute with {100 * self.confidence:g} % confidence"
 
 
@@ -195,7 +194,6 @@ class Contamination(LearnedBelief):
 
     @property
     def words(self) -> str:
-        """What it is, in a sentence."""
         share = f"{self.share}"
         if isinstance(self.share, Mapping):
             share = "as given for its secret"
@@ -265,7 +263,6 @@ class Bootstrap(LearnedBelief):
 
     @property
     def words(self) -> str:
-        """What it is, in a sentence."""
         return f"the frequencies of any of {self.resamples} resamples of the rows"
 
 
@@ -298,7 +295,6 @@ class OtherTable(LearnedBelief):
 
     @property
     def words(self) -> str:
-        """What it is, in a sentence."""
         return "the frequencies of another table"
 
 

@@ -409,7 +409,6 @@ class DiscreteLoss:
         return float(np.diff(self._positions).min()) if self._positions.size > 1 else 0.0
 
     def only(self, pair: Pair, /) -> DiscreteLoss:
-        """The same for one of the pairs."""
         rows = [slice(self._numbers[s], self._numbers[s] + 1) for s in pair]
         table = np.concatenate([self._weights(row) for row in rows])
         exponents = [found[0] for row in rows if (found := self._exponents(row)) is not None]
@@ -468,7 +467,6 @@ class DiscreteLoss:
         return WorstCase(bracket=bracket, pair=(self._secrets[first], self._secrets[second]))
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
         lower = upper = -math.inf
         worst = 0
         part = self._positive_parts(scale, epsilon)

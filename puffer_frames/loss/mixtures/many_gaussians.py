@@ -88,7 +88,6 @@ class ManyGaussiansLoss:
         return found
 
     def only(self, pair: Pair, /) -> Loss:
-        """The same for one of the pairs."""
         priors = {s: self._priors[s] for s in pair}
         if self._widening:
             priors = {s: replace(p, stds=np.hypot(p.stds, self._widening)) for s, p in priors.items()}
@@ -100,7 +99,6 @@ class ManyGaussiansLoss:
 
     @np.errstate(over="ignore")  # squares of very many scales are infinite
     def pure(self, scale: float, /) -> WorstCase:
-        """Largest |log f_i/f_j| over the pairs and over y."""
         if self._is_none(scale):
             raw = self._raw_pure()
             return raw.at_most() if scale else raw
@@ -118,7 +116,6 @@ class ManyGaussiansLoss:
 
     @np.errstate(over="ignore")  # squares of very many scales are infinite
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
         if scale and self._is_none(scale):
             return self.hockey_stick(0.0, epsilon=epsilon).at_most()
 

@@ -263,14 +263,12 @@ class MixtureLoss:
         self.resolution = (float(lengths.min()) if lengths.size else 0.0) * self._unit
 
     def only(self, pair: Pair, /) -> DiscreteLoss | MixtureLoss:
-        """The same for one of the pairs."""
         if pair in self._discrete and self._unit == 1.0:
             return self._discrete[pair]
         return MixtureLoss({s: self._given[s] for s in pair}, pairs=(pair,))
 
     @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
     def pure(self, scale: float, /) -> WorstCase:
-        """Largest |log f_i/f_j| over the pairs and over y."""
         scale = scale / self._unit
         if 0 < scale < self._finest:
             return self.pure(0.0).at_most()
@@ -292,7 +290,6 @@ class MixtureLoss:
 
     @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
         scale = scale / self._unit
         if 0 < scale < self._finest:
             return self.hockey_stick(0.0, epsilon=epsilon).at_most()

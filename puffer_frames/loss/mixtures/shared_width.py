@@ -148,7 +148,6 @@ class SharedWidthCurve(Curve):
             yield points, (largest + np.log(total), UNIT_ROUNDOFF * lost, mean)
 
     def mass(self, a: FloatArray, b: FloatArray, /) -> FloatArray:
-        """P(a < Y < b) of intervals, infinite ends included; a tail is not computed from its complement."""
         return self._masses(a, b)[0] if self.means.size > MANY_ATOMS else super().mass(a, b)
 
     def _mass_errors(self, a: FloatArray, b: FloatArray) -> FloatArray:

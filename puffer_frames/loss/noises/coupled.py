@@ -48,7 +48,6 @@ class CoupledSetsLoss:
         return self.span
 
     def only(self, pair: Pair, /) -> CoupledSetsLoss:
-        """The same for one of the pairs."""
         return CoupledSetsLoss({s: self._sets[s] for s in pair}, pairs=(pair,), noise=self._noise)
 
     def pure(self, scale: float, /) -> WorstCase:
@@ -126,11 +125,9 @@ class CoupledLoss:
         self.resolution = max(float(np.diff(means).min(initial=self.span)), self.span * _NO_NOISE)
 
     def only(self, pair: Pair, /) -> Self:
-        """The same for one of the pairs."""
         return type(self)({s: self._priors[s] for s in pair}, pairs=(pair,), noise=self._noise)
 
     def pure(self, scale: float, /) -> WorstCase:
-        """Largest |log f_i/f_j| over the pairs and over y."""
         if scale <= self.span * _NO_NOISE:
             raw = self._raw().pure(0.0)
             return raw.at_most() if scale else raw

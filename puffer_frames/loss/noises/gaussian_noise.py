@@ -48,7 +48,6 @@ class ManyWidenedLoss:
         self.resolution = max(self._many.resolution, self.span * NO_NOISE)
 
     def only(self, pair: Pair, /) -> GaussianNoiseLoss:
-        """The same for one of the pairs."""
         return GaussianNoiseLoss({s: self._priors[s] for s in pair}, pairs=(pair,))
 
     @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
@@ -61,7 +60,6 @@ class ManyWidenedLoss:
 
     @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
         if scale <= self.span * NO_NOISE:
             raw = self._many.hockey_stick(0.0, epsilon=epsilon)
             return raw.at_most() if scale else raw
@@ -248,7 +246,6 @@ class GaussianNoiseLoss:
             self._distances = dict(sorted(bounds.items(), key=lambda item: -item[1]))
 
     def only(self, pair: Pair, /) -> GaussianNoiseLoss:
-        """The same for one of the pairs."""
         return GaussianNoiseLoss({s: self._given[s] for s in pair}, pairs=(pair,))
 
     @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
@@ -263,7 +260,6 @@ class GaussianNoiseLoss:
 
     @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
         if scale <= self.span * NO_NOISE:
             raw = self._raw().hockey_stick(0.0, epsilon=epsilon)
             return raw.at_most() if scale else raw

@@ -149,7 +149,6 @@ class GaussianCellMeansLoss(_CellMeansLoss):
     """
 
     def only(self, pair: Pair, /) -> GaussianCellMeansLoss:
-        """The same for one of the pairs."""
         alone = {secret: self._priors[secret] for secret in pair}
         return GaussianCellMeansLoss(self._means.only(pair), self._coarse.only(pair), priors=alone)
 
@@ -158,7 +157,6 @@ class GaussianCellMeansLoss(_CellMeansLoss):
         return self._coarse.pure(scale)
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """Largest hockey stick over the pairs."""
         if not scale or self._width > _WIDEST * scale:
             return self._coarse.hockey_stick(scale, epsilon=epsilon)
         about = self._means.hockey_stick(scale, epsilon=epsilon).bracket.upper
@@ -196,12 +194,10 @@ class StableCellMeansLoss(_CellMeansLoss):
         self._shape = shape
 
     def only(self, pair: Pair, /) -> StableCellMeansLoss:
-        """The same for one of the pairs."""
         alone = {secret: self._priors[secret] for secret in pair}
         return StableCellMeansLoss(self._means.only(pair), self._coarse.only(pair), priors=alone, shape=self._shape)
 
     def pure(self, scale: float, /) -> WorstCase:
-        """Largest |log f_i/f_j| over the pairs and over y."""
         if not scale or self._width > _WIDEST * scale:
             return self._coarse.pure(scale)
         found, width = self._means.pure(scale), self._width / scale

@@ -78,7 +78,6 @@ class GaussianSetsLoss:
         self.span, self.resolution = self._coupled.span, self._coupled.resolution
 
     def only(self, pair: Pair, /) -> GaussianSetsLoss:
-        """The same for one of the pairs."""
         return GaussianSetsLoss({secret: self._sets[secret] for secret in pair}, pairs=(pair,))
 
     def pure(self, scale: float, /) -> WorstCase:

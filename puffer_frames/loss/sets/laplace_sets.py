@@ -309,7 +309,6 @@ class LaplaceSetsLoss:
         return float(np.diff(ends).min(initial=self.span)) or self.span
 
     def only(self, pair: Pair, /) -> LaplaceSetsLoss:
-        """The same for one of the pairs."""
         return LaplaceSetsLoss({secret: self._sets[secret] for secret in pair}, pairs=(pair,))
 
     def pure(self, scale: float, /) -> WorstCase:

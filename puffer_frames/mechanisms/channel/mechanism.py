@@ -382,7 +382,6 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
 
     @property
     def observed_losses(self) -> Mapping[str, Verification]:
-        """The loss under the observed frequencies."""
         return {self.name: self.observed}
 
     @property
@@ -409,38 +408,30 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
             warn_of_useless(useless, hint=LARGER)
 
     def text(self, compared: Compared | None, /) -> Rows:
-        """Labels and texts, in order."""
         return channel_rows(self, compared)
 
     def figures(self) -> PlanFigures:
-        """What its report shows as pictures."""
         return channel_figures(self)
 
     def pictures(self, plan: Owner, /) -> list[str]:
-        """Small ones, for notebooks."""
         return channel_pictures(self)
 
     def complete(
         self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: RowOrder | None
     ) -> CompleteRows:
-        """The rows of a table that may be those of the plan."""
         check_columns(table, self.request, roles, kinds=kinds, coded=self.request.public)
         return table.complete(roles_of(roles, table), nulls=self.request.nulls, layout=layout)
 
     def see(self, rows: CompleteRows, /) -> Seen:
-        """Count rows as those of the plan were."""
         return Seen.of(rows, self.request, coded=self.column.codes is not None)
 
     def rows_of(self, seen: Seen, /) -> dict[Secret, int]:
-        """Rows of each secret among them."""
         return dict(seen.found.rows_per_secret)
 
     def measure(self, seen: Seen, /) -> Batch:
-        """The loss under the frequencies of other rows."""
         return measure_levels(self, seen)
 
     def findings(self, seen: Seen, rows: CompleteRows, /) -> list[Finding]:
-        """What there is to say of other rows."""
         raw = None if self.column.codes is not None else rows.summaries({})[self.name]
         return findings_of_levels(self, seen, raw)
 
@@ -451,15 +442,12 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
         return ()
 
     def check_asked(self, asked: RowsRequest, /) -> None:
-        """Raise ArgumentError for what is done to noisy values."""
         check_channel_asked(asked)
 
     def draws(self, asked: RowsRequest, key: ReleaseKey, /) -> tuple[Draw, ...]:
-        """What is done to the values of each public column."""
         return self.keyed(key)
 
     def certificate(self, release: Release, /) -> Certificate:
-        """What is guaranteed of a release, its values not known yet."""
         return channel_certificate(self, release)
 
     def lean(self) -> tuple[Self, tuple[str, ...]]:
@@ -467,17 +455,14 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
         return lean_channel(self)
 
     def checked(self) -> Self:
-        """From a file: with what follows from its parts, which agree."""
         found = whole_channel(self)
         check_channel_plan(found)
         return with_own_words(found)
 
     def curve(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
-        """The error against epsilon."""
         return channel_curve_of(plan, epsilons)
 
     def profile(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
-        """Delta against epsilon."""
         return channel_profile_of(plan, epsilons)
 
 
@@ -539,7 +524,6 @@ class ChannelMechanism(Mechanism[Seen]):
         return Reading(request=request, frame=frame, table=table, rows=rows, seen=seen)
 
     def fit(self, request: Request, seen: Seen, /) -> FittedChannel:
-        """Find the channel."""
         options = request.mechanism if isinstance(request.mechanism, Channel) else Channel()
         return FittedChannel.of(request, options, seen)
 

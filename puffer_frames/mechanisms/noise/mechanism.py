@@ -66,7 +66,6 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
 
     @property
     def family(self) -> NoiseFamily:
-        """The family of the noise."""
         return self.request.noise
 
     @property
@@ -144,11 +143,9 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
 
     @property
     def observed_losses(self) -> Mapping[str, Verification]:
-        """The loss under the observed frequencies, per released column."""
         return self.observed
 
     def warn(self) -> None:
-        """Warn of noise that is wide."""
         warn_of_wide_noise(self)
 
     def instead(self) -> str | None:
@@ -161,21 +158,17 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
         return "sequential"
 
     def text(self, compared: Compared | None, /) -> Rows:
-        """Labels and texts, in order."""
         return plan_rows(self)
 
     def figures(self) -> PlanFigures:
-        """What its report shows as pictures."""
         return plan_figures(self)
 
     def pictures(self, plan: Owner, /) -> list[str]:
-        """Small ones, for notebooks."""
         return plan_pictures(plan)
 
     def complete(
         self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: RowOrder | None
     ) -> CompleteRows:
-        """The rows of a table that may be those of the plan; raises as `puffer_frames.Plan.release`."""
         request = self.request
         check_columns(table, request, roles, kinds=kinds)
         if request.unit is not None and with_units(request, table, declared=False).repeats.rows > request.repeats.rows:
@@ -188,22 +181,18 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
         return table.complete(request.counting(roles), nulls=request.nulls, layout=layout)
 
     def see(self, rows: CompleteRows, /) -> RowsSeen:
-        """Count rows as those of the plan were."""
         seen = RowsSeen.for_plan(rows, self.request, self.clipped, joint=self.is_joint)
         if self.strata is None or self.is_joint or not is_joint(self.request) or self.request.labels:
             return seen
         return seen.with_joint(rows, self.request, self.clipped)  # whole rows were counted, and every stratum is small
 
     def rows_of(self, seen: RowsSeen, /) -> dict[Secret, int]:
-        """Rows of each secret among them."""
         return seen.rows_of_secrets(len(self.request.secret), given=self.request.given is not None)
 
     def measure(self, seen: RowsSeen, /) -> Batch:
-        """The loss under the frequencies of other rows."""
         return measure_rows(self, seen)
 
     def findings(self, seen: RowsSeen, rows: CompleteRows, /) -> list[Finding]:
-        """What there is to say of other rows."""
         return findings_of(self, seen, rows.summaries({}) if self.clipped else seen.summaries)
 
     def check_own(self, seen: RowsSeen, /, *, own_rows: bool, left_out: Sequence[str]) -> tuple[str, ...]:
@@ -225,36 +214,28 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
         return {name: found.clip(*ends[name]) if name in ends else found for name, found in values.items()}
 
     def draws(self, asked: RowsRequest, key: ReleaseKey, /) -> tuple[Draw, ...]:
-        """What is done to the values of each public column."""
         return noise_draws(self, asked, key)
 
     def certificate(self, release: Release, /) -> Certificate:
-        """What is guaranteed of a release, its values not known yet."""
         return release_certificate(self, release)
 
     def lean(self) -> tuple[Self, tuple[str, ...]]:
-        """Without the laws of its beliefs."""
         return lean(self)
 
     def checked(self) -> Self:
-        """From a file: with what follows from its parts, which agree."""
         check_plan(self)
         return restated(whole(with_own_words(self)))
 
     def curve(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
-        """Scale and error against epsilon."""
         return curve_of(plan, epsilons)
 
     def profile(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
-        """Delta against epsilon."""
         return profile_of(plan, epsilons)
 
     def robustness(self, plan: Owner, /) -> NativeFrame:
-        """What each belief would need, and what it loses at the scale that is used."""
         return _robustness(plan, self)
 
     def loss_given(self, plan: Owner, frame: NativeFrame, columns: str | Sequence[str], /) -> NativeFrame:
-        """The loss to a reader who sees further columns."""
         return loss_given(plan, frame, columns)
 
 
@@ -283,7 +264,6 @@ class NoiseMechanism(Mechanism[RowsSeen]):
         return Reading(request=request, frame=frame, table=table, rows=rows, seen=seen)
 
     def fit(self, request: Request, seen: RowsSeen, /) -> FittedNoise:
-        """Find the scales."""
         return FittedNoise.of(request, seen)
 
 

@@ -308,17 +308,14 @@ class FittedTable(TableFit, Fitted[CodedRows]):
             )
 
     def text(self, compared: Compared | None, /) -> Rows:
-        """Labels and texts, in order."""
         return table_rows(self)
 
     def figures(self) -> PlanFigures:
-        """What its report shows as pictures."""
         return table_figures(self)
 
     def complete(
         self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: RowOrder | None
     ) -> CompleteRows:
-        """The rows of a table that may be those of the plan."""
         check_columns(table, self.request, roles, kinds=kinds, coded=self.request.public)
         return complete_rows(table, roles, self.request, layout=layout)
 
@@ -327,7 +324,6 @@ class FittedTable(TableFit, Fitted[CodedRows]):
         return read_again(rows, self.request, self.columns)
 
     def rows_of(self, seen: CodedRows, /) -> dict[Secret, int]:
-        """Rows of each secret among them."""
         return dict(seen.rows_per_secret)
 
     def measure(self, seen: CodedRows, /) -> Batch:
@@ -345,7 +341,6 @@ class FittedTable(TableFit, Fitted[CodedRows]):
         return [likely, *rows_found(", ".join(self.request.secret), self.rows_per_secret, seen.rows_per_secret)]
 
     def check_asked(self, asked: RowsRequest, /) -> None:
-        """Raise ArgumentError for what is done to noisy values."""
         for name, given in (("clip", bool(asked.bounds)), ("round", asked.to_integers)):
             if given:
                 raise ArgumentError(
@@ -360,7 +355,6 @@ class FittedTable(TableFit, Fitted[CodedRows]):
         return (self.draw(key),)
 
     def certificate(self, release: Release, /) -> Certificate:
-        """What is guaranteed of a release, its values not known yet."""
         return table_certificate(self, release)
 
     def lean(self) -> tuple[Self, tuple[str, ...]]:
@@ -368,7 +362,6 @@ class FittedTable(TableFit, Fitted[CodedRows]):
         return replace(self, request=lean_request(self.request, self.pairs)), ()
 
     def checked(self) -> Self:
-        """From a file, whose parts agree."""
         check_table_plan(self)
         return self
 
