@@ -25,13 +25,13 @@ from puffer_frames.mechanisms.arguments import (
 from puffer_frames.mechanisms.noise.options import CalibrationWord
 from puffer_frames.noise.families import NoiseArgument
 from puffer_frames.noise.stream import RandomSource
-from puffer_frames.numbers.target import Target
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.scales.chains import ChainArgument
 from puffer_frames.scales.learned import LearnedBelief
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.auditing.report import AuditReport
+from puffer_frames.verbs.estimating.estimated import Target
 from puffer_frames.verbs.estimating.estimator import Estimator
 from puffer_frames.verbs.ledgers.reserved import LedgerArgument
 from puffer_frames.verbs.plans.plan import Plan

@@ -98,8 +98,7 @@ def _frequencies(cells: IndexArray, starts: IndexArray, width: int, rows: slice)
     ends = starts[first : last + 1]
     sizes = np.diff(ends)
     flat = np.repeat(np.arange(sizes.size), sizes) * width + cells[ends[0] : ends[-1]]
-    table: FloatArray = np.bincount(flat, minlength=sizes.size * width).reshape(-1, width) / sizes[:, None]
-    return table
+    return np.bincount(flat, minlength=sizes.size * width).reshape(-1, width) / sizes[:, None]
 
 
 MOST_PLACES = 1 << 18
@@ -326,8 +325,7 @@ class PresenceLoss:
         square = np.add.reduceat(laws.weights * (means**2 + stds**2), starts)
         mean = np.abs(np.add.reduceat(laws.weights * means, starts)) + UNIT_ROUNDOFF * (self._sizes + 4.0)
         k, rounded_up = laws.copies, 1.0 + UNIT_ROUNDOFF * (self._sizes + 16.0)
-        root: FloatArray = unit * np.sqrt(k * square + k * (k - 1.0) * mean**2) * rounded_up
-        return root
+        return unit * np.sqrt(k * square + k * (k - 1.0) * mean**2) * rounded_up
 
     def _closer(self, k: int, scale: float, lower: float, upper: float, ends: float) -> tuple[float, float]:
         """Bounds of the pure loss of unit number k by the law of its sum, where there is room for one more."""

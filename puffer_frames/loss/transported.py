@@ -125,8 +125,7 @@ class TransportStep:
                 while length > _SHORTEST_RAY and not suffice(np.maximum(lower - length * ray, 0.0)):
                     length /= 4
             logs = np.maximum(lower - (length if length > _SHORTEST_RAY else 0.0) * ray, 0.0)
-        limit: FloatArray = np.exp(logs)
-        return limit
+        return np.exp(logs)
 
     def rising_limit(self, costs: FloatArray, found: FloatArray, grown: FloatArray, up: float, /) -> FloatArray:
         """The same from factors of one step that grew so much last; infinite where none are found on their way."""
@@ -322,8 +321,7 @@ class _Sides:
 
 def _costs(moved: FloatArray) -> FloatArray:
     """By how much the noise hides a move less than none, rounded up; moved is given in scales."""
-    costs: FloatArray = np.exp(moved) * (1 + 4 * UNIT_ROUNDOFF * (moved + 2))
-    return costs
+    return np.exp(moved) * (1 + 4 * UNIT_ROUNDOFF * (moved + 2))
 
 
 def _stretched(limit: FloatArray | None, ratio: float) -> FloatArray | None:

@@ -162,5 +162,4 @@ class Cells:
         """The rest of a cell at a place, relative to that at its first: expm1(D_last - D_f) / expm1(D_last)."""
         last, start = (1 << self.bits) - 1.0, 2.0 * cell * (1 << self.bits)
         fall = (last - place) * (self.rate + self.slope * (start + last + place + 1.0))
-        height: FloatArray = np.expm1(fall) / np.expm1(last * (self.rate + self.slope * (start + last + 1.0)))
-        return height
+        return np.expm1(fall) / np.expm1(last * (self.rate + self.slope * (start + last + 1.0)))

@@ -89,17 +89,14 @@ class Gaussian(NoiseFamily):
         return 3.0 * self.scale**4
 
     def log_density(self, z: FloatArray, /) -> FloatArray:
-        log_density: FloatArray = -0.5 * (z / self.scale) ** 2 - math.log(self.scale * math.sqrt(2 * math.pi))
-        return log_density
+        return -0.5 * (z / self.scale) ** 2 - math.log(self.scale * math.sqrt(2 * math.pi))
 
     def score(self, z: FloatArray, /) -> FloatArray:
         """Derivative of the log-density, -z / theta^2."""
-        score: FloatArray = -z / self.scale / self.scale
-        return score
+        return -z / self.scale / self.scale
 
     def survival(self, z: FloatArray, /) -> FloatArray:
-        survival: FloatArray = ndtr(-np.asarray(z) / self.scale)
-        return survival
+        return ndtr(-np.asarray(z) / self.scale)
 
     def quantile(self, probability: float, /) -> float:
         return self.scale * float(ndtri(probability))
@@ -138,8 +135,7 @@ class Gaussian(NoiseFamily):
 
     def inverse_characteristic(self, t: FloatArray, /) -> FloatArray:
         """Exp(t^2 / 2)."""
-        grown: FloatArray = np.exp(t**2 / 2)
-        return grown
+        return np.exp(t**2 / 2)
 
     def last_frequency(self, floor: float, /) -> float:
         """The root of exp(-t^2 / 2) = floor."""
@@ -215,8 +211,7 @@ def shift_hockey_sticks(shifts: FloatArray, /, *, epsilon: float) -> FloatArray:
         below = 0.5 * np.exp(-0.5 * near**2) * (tails[0] - tails[1] + rounding)
         lost = np.exp(epsilon + log_ndtr(far)) * (1 - UNIT_ROUNDOFF * (16.0 + 8 * epsilon))
         above = np.minimum(1.0, ndtr(near) - lost + 8 * UNIT_ROUNDOFF)
-    sticks: FloatArray = np.where(near < 0, np.maximum(below, _TINIEST), above)
-    return sticks
+    return np.where(near < 0, np.maximum(below, _TINIEST), above)
 
 
 def unit_scale(*, epsilon: float, delta: float) -> float:

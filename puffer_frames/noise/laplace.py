@@ -71,13 +71,11 @@ class Laplace(NoiseFamily):
         return 24.0 * self.scale**4
 
     def log_density(self, z: FloatArray, /) -> FloatArray:
-        log_density: FloatArray = -np.abs(z) / self.scale - math.log(2 * self.scale)
-        return log_density
+        return -np.abs(z) / self.scale - math.log(2 * self.scale)
 
     def score(self, z: FloatArray, /) -> FloatArray:
         """Derivative of the log-density, -sign(z)/b."""
-        score: FloatArray = -np.sign(z) / self.scale
-        return score
+        return -np.sign(z) / self.scale
 
     def survival(self, z: FloatArray, /) -> FloatArray:
         tail = 0.5 * np.exp(-np.abs(z) / self.scale)

@@ -212,8 +212,7 @@ def _nearest(atoms: FloatArray, left: FloatArray, right: FloatArray) -> FloatArr
     after = np.searchsorted(atoms, right, side="left")
     from_left = np.where(before >= 0, left - atoms[np.maximum(before, 0)], np.inf)
     from_right = np.where(after < atoms.size, atoms[np.minimum(after, atoms.size - 1)] - right, np.inf)
-    nearest: FloatArray = np.where(after > before + 1, 0.0, np.maximum(np.minimum(from_left, from_right), 0.0))
-    return nearest
+    return np.where(after > before + 1, 0.0, np.maximum(np.minimum(from_left, from_right), 0.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,7 @@ class Replacement:
 
     def __call__(self, noisy: FloatArray, /) -> FloatArray:
         """What the noisy values become."""
-        replaced: FloatArray = self.values[np.searchsorted(self.thresholds, noisy)]
-        return replaced
+        return self.values[np.searchsorted(self.thresholds, noisy)]
 
 
 def check_bounds(
@@ -84,8 +83,7 @@ def check_bounds(
 def postprocess(values: FloatArray, /, *, bounds: Bounds | None, to_integers: bool) -> FloatArray:
     """Round to integers, then clip to the bounds."""
     rounded = np.rint(values) if to_integers else values
-    clipped: FloatArray = rounded if bounds is None else rounded.clip(*bounds)
-    return clipped
+    return rounded if bounds is None else rounded.clip(*bounds)
 
 
 def in_words(bounds: Mapping[str, Bounds], *, to_integers: bool) -> str:

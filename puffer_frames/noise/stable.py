@@ -102,8 +102,7 @@ class Stable(NoiseFamily):
 
     def log_density(self, z: FloatArray, /) -> FloatArray:
         x = np.abs(np.asarray(z, dtype=float)) / self.scale
-        log_density: FloatArray = stable_shape(self.alpha).log_density(x)[0] - math.log(self.scale)
-        return log_density
+        return stable_shape(self.alpha).log_density(x)[0] - math.log(self.scale)
 
     def score(self, z: FloatArray, /) -> FloatArray:
         x = np.abs(np.asarray(z, dtype=float)).reshape(-1) / self.scale
@@ -112,8 +111,7 @@ class Stable(NoiseFamily):
         else:
             density, slope = derivatives(x, alpha=self.alpha, orders=(0, 1)).values
             ratio = slope / density
-        score: FloatArray = np.sign(z) * ratio.reshape(np.shape(z)) / self.scale
-        return score
+        return np.sign(z) * ratio.reshape(np.shape(z)) / self.scale
 
     def survival(self, z: FloatArray, /) -> FloatArray:
         x = np.asarray(z, dtype=float) / self.scale
@@ -245,14 +243,12 @@ class StableSampler:
             angle = math.pi / 2 - gap
             size = np.sin(self.alpha * angle) * np.sin(gap) ** (-1 / self.alpha)
             size *= (np.cos((1 - self.alpha) * angle) / wait) ** ((1 - self.alpha) / self.alpha)
-        sizes: FloatArray = np.abs(size) * (self.scale / self.grid)
-        return sizes
+        return np.abs(size) * (self.scale / self.grid)
 
 
 def _upward(first: Words) -> NDArray[np.bool_]:
     """Whether the noise is positive."""
-    upward: NDArray[np.bool_] = first >> np.uint64(63) == 0
-    return upward
+    return first >> np.uint64(63) == 0
 
 
 def _far_size(size: float, words: list[int]) -> Fraction:

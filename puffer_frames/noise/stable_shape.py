@@ -49,8 +49,7 @@ def derivatives(x: FloatArray, /, *, alpha: float, orders: tuple[int, ...]) -> D
 def _ray(alpha: float, highest: float) -> _Complex:
     """Nodes on the ray."""
     radii = np.exp(np.arange(_LOWEST, highest, _STEP))
-    nodes: _Complex = radii * np.exp(0.25j * math.pi / alpha)
-    return nodes
+    return radii * np.exp(0.25j * math.pi / alpha)
 
 
 def _discretisation(alpha: float) -> float:
@@ -204,8 +203,7 @@ class StableShape:
         shrunk = far**-self.alpha
         leading: FloatArray = (1 + self.alpha + self._rest_of_slope * shrunk) / (1 - self._rest * shrunk) / far
         beyond = np.maximum(self._steeper[step], leading)  # the last step ends beyond 1e6
-        steepest: FloatArray = np.where(x < FARTHEST, beyond, leading)
-        return steepest
+        return np.where(x < FARTHEST, beyond, leading)
 
     def most_curved_beyond(self, x: FloatArray, /) -> FloatArray:
         """A bound of |(log f)''| at all distances from x >= 0 on."""
@@ -217,15 +215,13 @@ class StableShape:
         bend = ((1 + self.alpha) * (2 + self.alpha) + self._rest_of_bend * shrunk) / (1 - self._rest * shrunk)
         slope = (1 + self.alpha + self._rest_of_slope * shrunk) / (1 - self._rest * shrunk)
         leading: FloatArray = (bend + slope**2) / far**2
-        curved: FloatArray = np.where(x < FARTHEST, np.maximum(self._bendier[step], leading), leading)
-        return curved
+        return np.where(x < FARTHEST, np.maximum(self._bendier[step], leading), leading)
 
 
 def _largest(values: FloatArray, errors: FloatArray) -> FloatArray:
     """Largest absolute value at the ends of every step."""
     sizes = np.abs(values) + errors
-    largest: FloatArray = np.maximum(sizes[:-1], sizes[1:])
-    return largest
+    return np.maximum(sizes[:-1], sizes[1:])
 
 
 def _hermite(h: FloatArray, values: FloatArray) -> FloatArray:

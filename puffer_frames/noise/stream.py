@@ -175,8 +175,7 @@ class Stream:
         """One word for each of the rows; in the buffer of the workspace, if there is one, until its next use."""
         if not isinstance(rows, range):
             blocks = _encrypt(self._first, 0, rows // 2)
-            chosen: Words = np.take_along_axis(blocks, (rows % 2)[:, None], axis=1)[:, 0]
-            return chosen
+            return np.take_along_axis(blocks, (rows % 2)[:, None], axis=1)[:, 0]
         start, count = rows.start, len(rows)
         skipped = start % 2
         length = 8 * (count + skipped)

@@ -18,16 +18,14 @@ def share_at_least(hits: ArrayLike, rows: ArrayLike, alpha: float, /) -> NDArray
     Theorem 4: of all such rows with one mean, equal ones have the heaviest tails.
     """
     of, among = np.broadcast_arrays(np.asarray(hits, dtype=float), np.asarray(rows, dtype=float))
-    found: NDArray[np.float64] = np.where(of > 0, beta.ppf(alpha, np.maximum(of, 1), among - of + 1), 0.0)
-    return found
+    return np.where(of > 0, beta.ppf(alpha, np.maximum(of, 1), among - of + 1), 0.0)
 
 
 def share_at_most(hits: ArrayLike, rows: ArrayLike, alpha: float, /) -> NDArray[np.float64]:
     """The upper bounds; 1 where there are no rows."""
     of, among = np.broadcast_arrays(np.asarray(hits, dtype=float), np.asarray(rows, dtype=float))
     upper = beta.ppf(1 - alpha, of + 1, np.maximum(among - of, 1))
-    found: NDArray[np.float64] = np.where(of < among, upper, 1.0)
-    return found
+    return np.where(of < among, upper, 1.0)
 
 
 def epsilon_at_least(least: NDArray[np.float64], most: NDArray[np.float64], delta: float, /) -> NDArray[np.float64]:

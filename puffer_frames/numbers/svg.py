@@ -93,8 +93,7 @@ def matrix(table: ArrayLike, /, *, title: str, said: str) -> str:
 def _level(values: np.ndarray, reach: float) -> np.ndarray:
     """The height of numbers from -reach to reach in the picture."""
     middle = (16 + _HIGH - 14) / 2
-    found: np.ndarray = middle - values / reach * (_HIGH - 30) / 2
-    return found
+    return middle - values / reach * (_HIGH - 30) / 2
 
 
 def _svg(parts: Sequence[str], high: int, *, title: str, said: str) -> str:

@@ -166,15 +166,13 @@ class MarkovChain:
         law = np.ones(self.states)
         for n in range(1, self.states):
             law[n] = law[:n] @ p[:n, n]
-        normal: FloatArray = law / law.sum()
-        return normal
+        return law / law.sum()
 
     @property
     def reversal(self) -> FloatArray:
         r"""Transition matrix of the stationary chain read backwards, :math:`\pi(y) P(y, x) / \pi(x)`."""
         law = self.stationary
-        backwards: FloatArray = self.transition.T * law / law[:, None]
-        return backwards
+        return self.transition.T * law / law[:, None]
 
     @property
     def is_reversible(self) -> bool:
@@ -238,8 +236,7 @@ def estimate_transition(pairs: ArrayLike, /, *, floor: float) -> FloatArray:
     left = counts.sum(axis=1, keepdims=True)
     share = np.where(left > 0, counts / np.maximum(left, 1.0), 1.0 / counts.shape[0])
     raised = np.maximum(share, floor)
-    matrix: FloatArray = raised / raised.sum(axis=1, keepdims=True)
-    return matrix
+    return raised / raised.sum(axis=1, keepdims=True)
 
 
 def _numbers(given: ArrayLike, what: str) -> FloatArray:

@@ -195,5 +195,4 @@ class _Flow:
     def between(self) -> NDArray[np.int64]:
         """From each row to each column."""
         rows, columns = self._shape
-        found: NDArray[np.int64] = self._found.flow[:rows, rows : rows + columns].toarray().astype(np.int64)
-        return found
+        return self._found.flow[:rows, rows : rows + columns].toarray().astype(np.int64)

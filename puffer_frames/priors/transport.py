@@ -281,8 +281,7 @@ def w_infinity_bounds(priors: Sequence[Prior], /) -> FloatArray:
     with np.errstate(over="ignore"):  # of values at both ends of the floats
         one_way = np.stack([(row - low).max(axis=1) for row in high])
     moved = 2 * max(prior.radius for prior in priors)
-    bounds: FloatArray = np.maximum(one_way, one_way.T) * (1 + 4 * UNIT_ROUNDOFF) + moved
-    return bounds
+    return np.maximum(one_way, one_way.T) * (1 + 4 * UNIT_ROUNDOFF) + moved
 
 
 def rows_diameter(values: FloatArray, starts: IndexArray, /) -> float:

@@ -85,8 +85,7 @@ def lattice_places(values: FloatArray, /) -> FloatArray:
         whole = np.rint(values * 10.0**digits)
         if (whole / 10.0**digits == values).all():
             steps = (whole - whole[0]).astype(np.int64)
-            places: FloatArray = (steps // max(1, int(np.gcd.reduce(steps)))).astype(float)
-            return places
+            return (steps // max(1, int(np.gcd.reduce(steps)))).astype(float)
     return np.full(values.size, np.inf)
 
 
@@ -366,8 +365,7 @@ class UnitLaws:
         terms = exponents - np.repeat(highest, np.diff(self.starts))
         np.exp(terms, out=terms)
         terms *= self.weights
-        log_mean: FloatArray = highest + np.log(np.add.reduceat(terms, self.starts[:-1]))
-        return log_mean
+        return highest + np.log(np.add.reduceat(terms, self.starts[:-1]))
 
 
 def sum_of_draws(prior: Prior, copies: int, /, *, width: float | None = None, parts: int = 1) -> Prior:

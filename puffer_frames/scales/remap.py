@@ -96,16 +96,14 @@ class LaplaceMedians:
             beyond -= self.after[ends] * self._decay(self.values[ends] - thresholds)
         cumulative = np.append(0.0, np.cumsum(self.weights))
         between = cumulative[ends + 1] - cumulative[last.clip(-1, ends) + 1] - 0.5 * beyond
-        result: FloatArray = found + np.where(ends > last, between, 0.0)
-        return result
+        return found + np.where(ends > last, between, 0.0)
 
     def _signs(self, i: IndexArray, k: IndexArray) -> FloatArray:
         """The sign of F_k at the atom i."""
         total = self.upto[i] + self.after[i]
         left = total - 2 * self.after[k] * self._apart(i, k)
         right = 2 * self.upto[k] * self._apart(k, i) - total
-        signs: FloatArray = np.where(i <= k, left, right)
-        return signs
+        return np.where(i <= k, left, right)
 
     def _roots(self, i: IndexArray, k: IndexArray) -> FloatArray:
         """The root of F_k between the atoms i and i + 1."""
@@ -123,8 +121,7 @@ class LaplaceMedians:
             return self._decay(self.values[k] - self.values[i])
 
     def _decay(self, distances: FloatArray) -> FloatArray:
-        decay: FloatArray = np.exp(-np.maximum(distances, 0.0) / self.scale)
-        return decay
+        return np.exp(-np.maximum(distances, 0.0) / self.scale)
 
 
 def _running(weights: FloatArray, decay: FloatArray) -> FloatArray:
@@ -272,8 +269,7 @@ class _Roots:
         logs = self.log_weights - 0.5 * ((y - self.values) / self.scale) ** 2
         terms = np.exp(logs - logs.max())
         left = np.cumsum(terms)[:-1]
-        signs: FloatArray = left - np.cumsum(terms[::-1])[::-1][1:]
-        return signs
+        return left - np.cumsum(terms[::-1])[::-1][1:]
 
     def _ratio(self, y: FloatArray, k: IndexArray) -> tuple[FloatArray, FloatArray]:
         """The difference of the logs at y, and its slope."""

@@ -146,8 +146,7 @@ class _Series:
 
     def law(self, time: int) -> FloatArray:
         """Of the state at a time, from 1."""
-        found: FloatArray = self.laws[min(time, len(self.laws)) - 1]
-        return found
+        return self.laws[min(time, len(self.laws)) - 1]
 
     def possible(self, time: int) -> IndexArray:
         """The states that a time may have."""

@@ -166,8 +166,7 @@ class _Sides:
             theirs = self.log_b[row, after] - to_right / scale
         ours[left < 0] = -np.inf
         theirs[(left == most - 1) | (to_right < 0)] = -np.inf  # none is there, or only what fills the row
-        logs: FloatArray = np.logaddexp(ours, theirs)
-        return logs
+        return np.logaddexp(ours, theirs)
 
 
 _STEPS = 96.0
@@ -255,8 +254,7 @@ def _pieces(tables: AtomDensities, i: int, j: int) -> IndexArray:
     change = np.where(np.maximum(logs[1:], logs[:-1]) > _LEAST, np.abs(np.diff(ratio)), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         wanted = np.nan_to_num(np.ceil(change * _STEPS / spread), posinf=_MOST_PIECES)
-    found: IndexArray = np.clip(wanted, 1, _MOST_PIECES).astype(np.intp)
-    return found
+    return np.clip(wanted, 1, _MOST_PIECES).astype(np.intp)
 
 
 _CHUNK = 1 << 21

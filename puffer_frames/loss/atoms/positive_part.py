@@ -87,8 +87,7 @@ def _up_to_crossing(positive: FloatArray, negative: FloatArray, g: FloatArray) -
     """(1 - e^{-s})^2 with e^{2s} = -positive e^g / negative."""
     with np.errstate(divide="ignore"):
         s = np.clip(0.5 * (g + np.log(positive / np.abs(negative))), 0.0, g)
-    crossed: FloatArray = np.square(np.expm1(-s))
-    return crossed
+    return np.square(np.expm1(-s))
 
 
 def raw_positive_part(

@@ -46,8 +46,7 @@ def filled(mantissas: FloatArray, exponents: IndexArray, /) -> IndexArray:
     columns = np.arange(held.shape[1])
     last = np.maximum.accumulate(np.where(held, columns, -1), axis=1)
     source = np.where(last < 0, held.argmax(axis=1)[:, None], last)
-    taken: IndexArray = np.take_along_axis(exponents, source, axis=1)
-    return taken
+    return np.take_along_axis(exponents, source, axis=1)
 
 
 def steps(exponents: IndexArray, /) -> IndexArray:

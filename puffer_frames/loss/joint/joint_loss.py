@@ -366,8 +366,7 @@ def _spread(axis: FloatArray, count: int) -> FloatArray:
         return axis
     ranks = np.linspace(0, axis.size - 1, count // 2 + 1).round().astype(np.intp)
     steps = np.searchsorted(axis, np.linspace(axis[0], axis[-1], count // 2 + 1)).clip(0, axis.size - 1)
-    found: FloatArray = axis[np.union1d(ranks, steps)]
-    return found
+    return axis[np.union1d(ranks, steps)]
 
 
 def _between(axis: FloatArray, lines: FloatArray) -> NDArray[np.intp]:
@@ -382,5 +381,4 @@ def _middles(axis: FloatArray, lines: FloatArray, slabs: NDArray[np.intp]) -> Fl
         return np.zeros(0)
     low, high = np.searchsorted(axis, lines[slabs]) + 1, np.searchsorted(axis, lines[slabs + 1]) - 1
     middle = np.searchsorted(axis, (lines[slabs] + lines[slabs + 1]) / 2)
-    found: FloatArray = axis[np.clip(middle, low, high)]
-    return found
+    return axis[np.clip(middle, low, high)]

@@ -317,8 +317,7 @@ class _Grid:
 
     def weights(self) -> FloatArray:
         """What the sum over the corners of each cell is to be multiplied by."""
-        found: FloatArray = reduce(np.multiply.outer, [slot.weight for slot in self.slots])
-        return found
+        return reduce(np.multiply.outer, [slot.weight for slot in self.slots])
 
     def touching(self, above: NDArray[np.bool_], /) -> list[NDArray[np.intp]]:
         """The cells with a corner among some nodes."""

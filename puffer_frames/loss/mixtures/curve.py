@@ -373,8 +373,7 @@ class Curve:
         lower, upper = a - self.means, b - self.means
         beyond_a, beyond_b = self._survival(np.abs(lower)), self._survival(np.abs(upper))
         inside = np.where(upper <= 0, beyond_b - beyond_a, 1.0 - beyond_a - beyond_b)
-        total: FloatArray = (self.weights * np.where(lower >= 0, beyond_a - beyond_b, inside)).sum(axis=0)
-        return total
+        return (self.weights * np.where(lower >= 0, beyond_a - beyond_b, inside)).sum(axis=0)
 
     def mass_error(self, a: FloatArray, b: FloatArray, /) -> float:
         """Bound of the rounding error of the sum of the masses."""

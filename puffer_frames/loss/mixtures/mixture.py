@@ -113,8 +113,7 @@ def _one(masses: FloatArray, low: FloatArray, high: FloatArray) -> RatioCells:
 def _mass(curve: Curve, a: FloatArray, b: FloatArray) -> FloatArray:
     """Lower and upper bounds of the probabilities of intervals, shape (2, intervals)."""
     mass, error = curve.mass(a, b), curve.mass_errors(a, b)
-    found: FloatArray = np.stack([np.maximum(mass - error, 0.0), np.maximum(mass, 0.0) + error])
-    return found
+    return np.stack([np.maximum(mass - error, 0.0), np.maximum(mass, 0.0) + error])
 
 
 _MOST_POINTS = 1500

@@ -95,8 +95,7 @@ def _running(values: FloatArray, first: IndexArray, last: IndexArray, extreme: n
     """The extreme of values[first[k] : last[k] + 1] for each k."""
     starts = np.column_stack([first, np.maximum(last, first) + 1]).ravel()
     padded = np.append(values, values[-1])
-    found: FloatArray = extreme.reduceat(padded, np.minimum(starts, padded.size - 1))[::2]
-    return found
+    return extreme.reduceat(padded, np.minimum(starts, padded.size - 1))[::2]
 
 
 _NO_NOISE = 1e-100

@@ -229,22 +229,19 @@ def positive_integral(e: Extremes, i: IndexArray, j: IndexArray, /, *, epsilon: 
     left = _above(e, most[0][i, 0]) - _below(e, least[0][j, 0] + epsilon)
     right = _above(e, most[1][i, -1]) - _below(e, least[1][j, -1] + epsilon)
     total = inside.sum(axis=1) + np.maximum(left, 0.0) + np.maximum(right, 0.0)
-    bound: FloatArray = np.minimum(0.5 * total * (1 + UNIT_ROUNDOFF * (e.gaps.size + 40.0)), 1.0)
-    return bound
+    return np.minimum(0.5 * total * (1 + UNIT_ROUNDOFF * (e.gaps.size + 40.0)), 1.0)
 
 
 def _above(e: Extremes, logarithm: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore"):
         error = np.where(np.isfinite(logarithm), e.error(logarithm), 0.0)
-    grown: FloatArray = np.exp(logarithm + error) * (1 + 8 * UNIT_ROUNDOFF)
-    return grown
+    return np.exp(logarithm + error) * (1 + 8 * UNIT_ROUNDOFF)
 
 
 def _below(e: Extremes, logarithm: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore"):
         error = np.where(np.isfinite(logarithm), e.error(np.abs(logarithm) + 2 * _LARGEST), 0.0)
-    shrunk: FloatArray = np.exp(logarithm - error) * (1 - 8 * UNIT_ROUNDOFF)
-    return shrunk
+    return np.exp(logarithm - error) * (1 - 8 * UNIT_ROUNDOFF)
 
 
 def _between(a: FloatArray, b: FloatArray, c: FloatArray, g: FloatArray) -> FloatArray:
@@ -264,8 +261,7 @@ def _between(a: FloatArray, b: FloatArray, c: FloatArray, g: FloatArray) -> Floa
     found = np.maximum(sum(parts), 0.0) + 64 * UNIT_ROUNDOFF * sum(np.abs(part) for part in parts)
     integral = np.where(empty, 0.0, found)
     crude = a * g + np.maximum(b, 0.0) + np.maximum(c, 0.0)
-    bound: FloatArray = np.where(g > _WIDEST, crude, integral)
-    return bound
+    return np.where(g > _WIDEST, crude, integral)
 
 
 _MOST_ENTRIES = 1 << 23
@@ -444,8 +440,7 @@ def _of_two(most: FloatArray, least: FloatArray, first: IndexArray, second: Inde
     Of all pairs only the two largest and the two smallest entries matter.
     """
     if first.size < len(most) * (len(most) - 1) or len(most) == 2:
-        differences: FloatArray = (most[first] - least[second]).max(axis=0)
-        return differences
+        return (most[first] - least[second]).max(axis=0)
     columns = np.arange(most.shape[1])
     tops, bottoms = np.argpartition(-most, 1, axis=0)[:2], np.argpartition(least, 1, axis=0)[:2]
     best = np.full(columns.size, -np.inf)

@@ -155,8 +155,7 @@ class FoundChannel:
         shares = self.problem.pooled.reshape(shape)
         known = shares.sum(axis=0) > 0
         shares = np.where(known, shares / np.where(known, shares.sum(axis=0), 1.0), 1 / len(self.secrets))
-        mean: FloatArray = (shares[:, :, None] * whole.reshape(*shape, -1)).sum(axis=0)
-        return mean
+        return (shares[:, :, None] * whole.reshape(*shape, -1)).sum(axis=0)
 
     @property
     def matrices(self) -> Mapping[Secret, FloatArray]:
@@ -421,8 +420,7 @@ def _with_mean(numbers: FloatArray, shares: FloatArray) -> FloatArray:
     mean = float(shares @ numbers)
     end[numbers.argmin() if even > mean else numbers.argmax()] = 1.0
     part = (even - mean) / (even - float(end @ numbers))
-    law: FloatArray = 0.5 * shares + 0.5 * ((1 - part) / numbers.size + part * end)
-    return law
+    return 0.5 * shares + 0.5 * ((1 - part) / numbers.size + part * end)
 
 
 def _table(counts: CountsArgument, levels: Sequence[Any]) -> Mapping[Secret, NDArray[Any]]:

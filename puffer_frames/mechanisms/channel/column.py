@@ -54,8 +54,7 @@ class InputColumn:
     @property
     def pooled(self) -> NDArray[np.int64]:
         """Rows of each input in the whole table, as often as a row is in a group of secrets."""
-        found: NDArray[np.int64] = np.sum(list(self.counts.values()), axis=0)
-        return found
+        return np.sum(list(self.counts.values()), axis=0)
 
     def grouped(self, groups: Groups, /) -> InputColumn:
         """The rows of each group of secrets; a secret may be in several."""
@@ -249,8 +248,7 @@ def _mean_costs(away: FloatArray, rows: FloatArray, starts: NDArray[np.intp], em
     """What each output costs the rows of each cell on average; as `empty` says for a cell without rows."""
     often = np.add.reduceat(rows, starts)[:, None]
     total = np.add.reduceat(away * rows[:, None], starts)
-    found: FloatArray = np.where(often > 0, total / np.where(often > 0, often, 1.0), empty)
-    return found
+    return np.where(often > 0, total / np.where(often > 0, often, 1.0), empty)
 
 
 def _cell_starts(values: FloatArray, radius: float) -> FloatArray:

@@ -155,8 +155,7 @@ def coupling(p: Prior, q: Prior, /) -> FloatArray:
     ends_p, ends_q = np.cumsum(p.weights), np.cumsum(q.weights)
     starts_p, starts_q = ends_p - p.weights, ends_q - q.weights
     overlap = np.minimum(ends_p[:, None], ends_q) - np.maximum(starts_p[:, None], starts_q)
-    found: FloatArray = overlap.clip(0.0)
-    return found
+    return overlap.clip(0.0)
 
 
 def coarse(values: FloatArray, most: int, /) -> FloatArray:

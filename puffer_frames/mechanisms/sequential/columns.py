@@ -175,8 +175,7 @@ def _edges(values: FloatArray, counts: IndexArray, there: FloatArray, cells: int
         ends = np.append(ends, np.quantile(light, np.linspace(0, 1, parts + 1)[1:-1], method="lower"))
     before = values[np.searchsorted(values, heavy[heavy > values[0]]) - 1]
     every = np.unique(np.concatenate([ends, before]))
-    found: FloatArray = every[every < values[-1]]
-    return found
+    return every[every < values[-1]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

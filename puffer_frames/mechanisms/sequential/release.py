@@ -186,8 +186,7 @@ def features(laws: FloatArray, /) -> FloatArray:
     """What contexts are classes of, whole numbers; laws of shape (secrets, rows, levels) give (rows, features)."""
     roots = np.sqrt(laws)
     mean = roots.mean(axis=0)
-    found: FloatArray = np.rint(_GRID * (mean + _SPREAD * (roots - mean))).transpose(1, 0, 2).reshape(laws.shape[1], -1)
-    return found
+    return np.rint(_GRID * (mean + _SPREAD * (roots - mean))).transpose(1, 0, 2).reshape(laws.shape[1], -1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,8 +201,7 @@ class RowChannels:
     @property
     def scale(self) -> FloatArray:
         """One more than the sum of the lifts, shape (rows,)."""
-        found: FloatArray = 1 + self.added[0].sum(axis=1)
-        return found
+        return 1 + self.added[0].sum(axis=1)
 
     def weights(self, codes: IndexArray, secrets: IndexArray, /) -> Whole:
         """Probabilities of the outputs of each row in units of 2**-62, shape (rows, outputs)."""
@@ -215,8 +213,7 @@ class RowChannels:
         """The probability of what was released given each secret and level, shape (secrets, rows, levels)."""
         rows = np.arange(released.size)
         table = self.step.by_output[self.contexts, :, released].transpose(1, 0, 2)
-        found: FloatArray = (table + self.added[:, rows, released][:, :, None]) / self.scale[:, None]
-        return found
+        return (table + self.added[:, rows, released][:, :, None]) / self.scale[:, None]
 
 
 class Walk:
@@ -255,8 +252,7 @@ class Walk:
 
 def drawn(weights: Whole, words: NDArray[np.unsignedinteger], /) -> IndexArray:
     """The output of each row by a word of 62 bits."""
-    found: IndexArray = (weights.cumsum(axis=1) <= words.astype(np.int64)[:, None]).sum(axis=1)
-    return found
+    return (weights.cumsum(axis=1) <= words.astype(np.int64)[:, None]).sum(axis=1)
 
 
 def release(

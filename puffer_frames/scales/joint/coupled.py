@@ -157,5 +157,4 @@ def _ratios(
 
 
 def _ratios_of(logs: FloatArray) -> FloatArray:
-    ratios: FloatArray = np.exp(np.clip(logs - logs.mean(), -30.0, 30.0))
-    return ratios
+    return np.exp(np.clip(logs - logs.mean(), -30.0, 30.0))

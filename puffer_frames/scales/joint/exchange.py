@@ -153,8 +153,7 @@ class Costs:
         for k, count in self.levels.items():
             share = changed_share(count, 1 / float(rates[k]))
             slopes[k] = -share * (1 - share) * float(rates[k])
-        found: FloatArray = self.weights * slopes
-        return found
+        return self.weights * slopes
 
 
 _EXCHANGES = 12

@@ -75,8 +75,7 @@ class ReleasedColumn:
             kept = float(self.kept[0]) if self.kept is not None else 0.8
             others = (1 - kept) / max(self.levels - 1, 1)
             same = points[:, None] == values[None, :]
-            found: FloatArray = np.where(same, math.log(max(kept, 1e-300)), math.log(max(others, 1e-300)))
-            return found
+            return np.where(same, math.log(max(kept, 1e-300)), math.log(max(others, 1e-300)))
         scale = float(self.scale[0]) or 1e-9 * (float(np.ptp(self.before)) or 1.0)
         return self.noise.at(scale).log_density(points[:, None] - values[None, :])
 

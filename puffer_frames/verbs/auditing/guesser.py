@@ -191,8 +191,7 @@ def _interval_hits(column: ReleasedColumn, secrets: IndexArray, count: int) -> F
     sums = np.concatenate([np.zeros((count, 1)), np.cumsum(cells, axis=1)], axis=1)
     first, last = np.triu_indices(edges.size + 2, k=1)
     kept = last - first < edges.size + 1
-    hits: FloatArray = sums[:, last[kept]] - sums[:, first[kept]]
-    return hits
+    return sums[:, last[kept]] - sums[:, first[kept]]
 
 
 def _label_hits(column: ReleasedColumn, secrets: IndexArray, count: int) -> FloatArray:

@@ -76,8 +76,7 @@ def ratios_to_prior(
 ) -> FloatArray:
     """Log of P(secret | row) / P(secret) in some of the rows, where a secret counts by its weight."""
     counts = np.bincount(secrets[trained], minlength=scores.shape[1])
-    found: FloatArray = scores - np.log(np.maximum(counts, 0.5) * weights)
-    return found
+    return scores - np.log(np.maximum(counts, 0.5) * weights)
 
 
 def learned_bounds(

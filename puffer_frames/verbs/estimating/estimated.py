@@ -77,8 +77,7 @@ class Scores:
         even = -ndtri((1 - level * share) / 2)
         upper = -ndtri((1 - level) * share)
         within = np.where(even <= -begin, np.abs(tau) <= even, tau <= upper)
-        found: BoolArray = (within & (told >= self.cut + _RARE) & (variances > 0)) | (moves == 0)
-        return found
+        return (within & (told >= self.cut + _RARE) & (variances > 0)) | (moves == 0)
 
 
 Target: TypeAlias = Literal["table", "population"]

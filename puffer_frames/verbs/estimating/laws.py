@@ -85,8 +85,7 @@ def even_support(column: NoisyColumn, /, *, step: float | None = None) -> FloatA
         first, last = math.floor(low / step), math.ceil(high / step)
         if last - first >= MOST_POINTS:
             raise OverflowError
-        points: FloatArray = np.arange(first, last + 1) * step
-        return points
+        return np.arange(first, last + 1) * step
     scales = [noise.scale for noise in column.noises if noise is not None]
     wanted = _PER_SCALE * (high - low) / min(scales) if scales else 0.0
     return np.linspace(low, high, int(min(max(_POINTS, wanted), MOST_POINTS))) if high > low else np.array([low])
@@ -189,18 +188,14 @@ class UnfoldedLaw:
     def _below(self, law: FloatArray, ends: FloatArray) -> FloatArray:
         whole = np.append(0.0, np.cumsum(law))
         if self.is_grid and self.support.size > 1:
-            found: FloatArray = np.interp(ends, self._edges(), whole)
-            return found
-        steps: FloatArray = whole[np.searchsorted(self.support, ends, side="right")]
-        return steps
+            return np.interp(ends, self._edges(), whole)
+        return whole[np.searchsorted(self.support, ends, side="right")]
 
     def _quantiles(self, law: FloatArray, q: FloatArray) -> FloatArray:
         whole = np.cumsum(law)
         if self.is_grid and self.support.size > 1:
-            found: FloatArray = np.interp(q, np.append(0.0, whole), self._edges())
-            return found
-        points: FloatArray = self.support[np.searchsorted(whole, q - _ROUNDING).clip(0, self.support.size - 1)]
-        return points
+            return np.interp(q, np.append(0.0, whole), self._edges())
+        return self.support[np.searchsorted(whole, q - _ROUNDING).clip(0, self.support.size - 1)]
 
 
 def unfold(

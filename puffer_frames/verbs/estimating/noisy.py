@@ -59,10 +59,8 @@ class NoisyColumn:
     def inner(self, place: int, /) -> FloatArray:
         """The values with one of the laws of noise that were not clipped."""
         low, high = self.bounds or (-np.inf, np.inf)
-        found: FloatArray = self.values[(self.places == place) & (self.values != low) & (self.values != high)]
-        return found
+        return self.values[(self.places == place) & (self.values != low) & (self.values != high)]
 
     def _per_row(self, moment: Callable[[NoiseFamily], float]) -> FloatArray:
         table = np.array([0.0 if noise is None else moment(noise) for noise in self.noises])
-        found: FloatArray = table[self.places]
-        return found
+        return table[self.places]

@@ -162,8 +162,7 @@ class _CentredRows:
         noisy, hidden, shares = self.noisy, self.hidden, self.shares
         if shares is not None:
             noisy, hidden = noisy * shares[:, None], hidden * shares[:, None]
-        found: FloatArray = noisy.T @ self.noisy - np.diag(hidden.sum(axis=0))
-        return found
+        return noisy.T @ self.noisy - np.diag(hidden.sum(axis=0))
 
     def has_spread(self) -> bool:
         """Whether there is some in every direction behind the noise."""

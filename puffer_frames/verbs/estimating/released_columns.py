@@ -193,8 +193,7 @@ class ReleasedColumns:
                 got="others: given columns were changed",
                 hint="Estimate from the release as it was made.",
             )
-        places: IndexArray = np.array(table, dtype=np.intp)[back.ravel()]
-        return places
+        return np.array(table, dtype=np.intp)[back.ravel()]
 
     def _with_noise(self, name: str, values: FloatArray) -> NoisyColumn:
         certificate = self.certificate

@@ -158,8 +158,7 @@ def _matrix(ax: Axes, table: FloatArray, rows: list[str], columns: list[str]) ->
 
 def _shade(image: FloatArray) -> FloatArray:
     """Square roots of shares of the largest entry: small ones are seen too."""
-    found: FloatArray = np.sqrt(image / image.max())
-    return found
+    return np.sqrt(image / image.max())
 
 
 def _level(level: Any) -> str:

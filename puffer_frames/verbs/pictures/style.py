@@ -34,8 +34,7 @@ def new_axes(ax: Axes | None, /) -> Axes:
     """
     figure = _matplotlib().figure
     if ax is None:
-        found: Axes = figure(figsize=(WIDE, HIGH), layout="constrained").add_subplot()
-        return found
+        return figure(figsize=(WIDE, HIGH), layout="constrained").add_subplot()
     if not hasattr(ax, "transAxes"):
         raise ArgumentTypeError("ax", rule="matplotlib Axes", got=f"a {type(ax).__name__}", hint="Leave it out.")
     return ax
