@@ -75,17 +75,6 @@ from puffer_frames.scales.drift import Batch, protected_here
 F = TypeVar("F", bound=ChannelFit)
 
 
-def lean_channel(plan: F, /) -> tuple[F, tuple[str, ...]]:
-    """The plan of a channel without side knowledge and other tables, and what it lacks, in words."""
-    options = _lean_options(plan.options, plan)
-    mechanism = options if isinstance(plan.request.mechanism, Channel) else plan.request.mechanism
-    request = replace(lean_request(plan.request, plan.pairs), mechanism=mechanism)
-    beliefs = {name: _lean_adversary(name, one) for name, one in plan.beliefs.items()}
-    channel = replace(plan.channel, problem=replace(plan.channel.problem, beliefs=()))
-    lean = replace(plan, request=request, options=options, beliefs=beliefs, channel=channel)
-    return lean, lacking(plan.request)
-
-
 def whole_channel(plan: F, /) -> F:
     """The plan of a channel from a file, with the laws that its channel must meet, as far as the file has them."""
     laws = tuple(one for each in plan.beliefs.values() for one in each.laws if all(law.counts for law in one.values()))
@@ -103,66 +92,6 @@ def _lean_adversary(name: str, one: Adversary) -> Adversary:
         return one
     laws = tuple({secret: replace(law, counts=()) for secret, law in each.items()} for each in one.laws)
     return replace(one, laws=laws)
-
-
-def channel_curve_of(owner: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
-    """The error against epsilon, and the bound of all that see the value alone."""
-    plan: ChannelFit = owner.fitted
-    asked = as_epsilons(epsilons, plan.request.target.epsilon)
-    laws = tuple(laws for each in plan.beliefs.values() for laws in each.laws)
-    if not all(law.counts for each in laws for law in each.values()):
-        raise from_file("the laws of its beliefs")
-    points = []
-    for epsilon in asked:
-        target = Target.of(epsilon, plan.request.target.delta)
-        column = plan.column
-        found = find(
-            laws,
-            column.pooled,
-            levels=column.levels,
-            cost=column.cost,
-            target=target,
-            pairs=plan.pairs,
-            options=plan.options,
-            table=column.counts,
-            costs=column.costs,
-        )
-        points.append(
-            CurvePoint(
-                column=plan.name,
-                epsilon=epsilon,
-                delta=target.delta,
-                published_scale=math.nan,
-                scale=math.nan,
-                published_error=math.nan,
-                error=found.expected_error,
-                bound=NO_BOUND if column.in_cells else found.lower_bound,
-            )
-        )
-    return as_points(points, CurvePoint, owner.library)
-
-
-def channel_profile_of(owner: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
-    """The delta of the channel at every epsilon, under the observed law and those that the table does not refute."""
-    plan: ChannelFit = owner.fitted
-    counts = {secret: plan.column.counts[secret] for secret in plan.secrets}
-    points = []
-    for belief, confidence in (("empirical", None), ("population", CONFIDENCE)):
-        for epsilon in as_epsilons(epsilons, plan.request.target.epsilon):
-            found = loss_of_channel(
-                counts, plan.channel, pairs=plan.pairs, epsilon=epsilon, confidence=confidence
-            ).hockey_stick
-            points.append(
-                ProfilePoint(
-                    column=plan.name,
-                    belief=belief,
-                    covered=belief in plan.beliefs,
-                    epsilon=epsilon,
-                    lower=max(0.0, found.lower),
-                    upper=found.upper,
-                )
-            )
-    return as_points(points, ProfilePoint, owner.library)
 
 
 def _facts(plan: ChannelFit, release: Release) -> ChannelFacts:
@@ -196,69 +125,6 @@ def _facts(plan: ChannelFit, release: Release) -> ChannelFacts:
     )
 
 
-def channel_certificate(plan: ChannelFit, release: Release, /) -> Certificate:
-    """The certificate of a release through a channel, its values not known yet."""
-    facts, request = _facts(plan, release), plan.request
-    kept, covered, batch = tuple(facts.keep), release.secrets, release.batch
-    statements = channel_statements(facts)
-    exceeded = {} if batch is None or not batch.exceeded else dict.fromkeys(request.public, batch.observed[plan.name])
-    return Certificate(
-        subject=f"{shown_names(request.secret)} of each record, {pairs_text(plan.pairs, apart=request.apart)}",
-        answers=False,
-        epsilon=request.target.epsilon,
-        delta=request.target.delta,
-        secret=request.secret,
-        secret_values=covered[:MOST_VALUES],
-        secret_count=len(covered),
-        public=request.public,
-        kept=kept,
-        withheld=tuple(name for name in release.columns if name not in (*request.public, *kept)),
-        pairs="each" if request.apart else plan.pairs,
-        beliefs=tuple(plan.beliefs),
-        theorem="channel",
-        source=SOURCE,
-        published_scales={},
-        calibration="exact",
-        noise="channel",
-        scales={},
-        expected_error={},
-        estimated={},
-        verified={name: dict.fromkeys(plan.beliefs, proved_loss(facts)) for name in request.public},
-        observed=exceeded,
-        adds_up=False,
-        statements=statements,
-        facts=facts.stated,
-        warnings=warnings_of(statements),
-        wider=dict.fromkeys(request.public, wider_losses(facts)),
-        reproducible=facts.seeded,
-        rows=release.rows,
-        version=__version__,
-        fingerprint="",
-        channels={name: channel_record(facts) for name in request.public},
-    )
-
-
-def check_channel_asked(asked: RowsRequest, /) -> None:
-    """Raise ArgumentError for what is done to noisy values: it has no meaning for levels."""
-    for name, given in (("clip", bool(asked.bounds)), ("round", asked.to_integers)):
-        if given:
-            raise ArgumentError(
-                name,
-                rule="left out for a channel, which releases levels of the column",
-                got="one",
-                hint="Leave it out.",
-            )
-
-
-def measure_levels(plan: ChannelFit, seen: Seen, /) -> Batch:
-    """The loss under the frequencies of other rows.
-
-    Raises CalibrationError for a secret or a level that the plan does not know.
-    """
-    seen = seen.protected(plan.request)
-    return _measured(plan, seen.counts(plan.column), seen.unsure(plan.column))
-
-
 def check_own_levels(plan: ChannelFit, seen: Seen, /) -> None:
     """Raise PlanFileError where a plan from a file counts the rows that it was made from in another way."""
     counts, known = seen.protected(plan.request).counts(plan.column), plan.column.counts
@@ -276,29 +142,6 @@ def _measured(plan: ChannelFit, counts: LevelTable, unsure: Mapping[Secret, Frac
     found = loss_of_rows(rows, plan.channel, pairs=pairs, unsure=unsure)
     exceeded = {} if found.confirms(target) else {plan.name: excess_text(found, target)}
     return Batch(observed={plan.name: found}, exceeded=exceeded, absent=absent)
-
-
-def findings_of_levels(plan: ChannelFit, seen: Seen, raw: Summary | None, /) -> list[Finding]:
-    """What there is to say of rows that were counted as those of the plan; `raw` are numbers without clipping."""
-    seen = seen.protected(plan.request)
-    rows, column = seen.found.rows_per_secret, ", ".join(plan.request.secret)
-    strange = [
-        finding("new secret", column, secret, number, verdict=REFUSED)
-        for secret, number in rows.items()
-        if secret not in plan.rows_per_secret
-    ]
-    try:
-        counts = seen.counts(plan.column)
-    except CalibrationError:
-        strange.append(_new_levels(plan, seen))
-        return [*strange, *rows_found(column, plan.rows_per_secret, rows)]
-    found = [*strange, *rows_found(column, plan.rows_per_secret, rows)]
-    if not strange:
-        found += _losses(plan, seen, counts)
-    found += _drift(plan, seen, counts)
-    if raw is not None and plan.name in plan.request.domain:
-        found.append(beyond(plan.name, raw, plan.request.domain[plan.name], public=True, clips=True))
-    return found
 
 
 def _new_levels(plan: ChannelFit, seen: Seen) -> Finding:
@@ -429,11 +272,34 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
         return dict(seen.found.rows_per_secret)
 
     def measure(self, seen: Seen, /) -> Batch:
-        return measure_levels(self, seen)
+        """The loss under the frequencies of other rows.
+
+        Raises CalibrationError for a secret or a level that the plan does not know.
+        """
+        seen = seen.protected(self.request)
+        return _measured(self, seen.counts(self.column), seen.unsure(self.column))
 
     def findings(self, seen: Seen, rows: CompleteRows, /) -> list[Finding]:
-        raw = None if self.column.codes is not None else rows.summaries({})[self.name]
-        return findings_of_levels(self, seen, raw)
+        raw = None if self.column.codes is not None else rows.summaries({})[self.name]  # without clipping
+        seen = seen.protected(self.request)
+        rows_now, column = seen.found.rows_per_secret, ", ".join(self.request.secret)
+        strange = [
+            finding("new secret", column, secret, number, verdict=REFUSED)
+            for secret, number in rows_now.items()
+            if secret not in self.rows_per_secret
+        ]
+        try:
+            counts = seen.counts(self.column)
+        except CalibrationError:
+            strange.append(_new_levels(self, seen))
+            return [*strange, *rows_found(column, self.rows_per_secret, rows_now)]
+        found = [*strange, *rows_found(column, self.rows_per_secret, rows_now)]
+        if not strange:
+            found += _losses(self, seen, counts)
+        found += _drift(self, seen, counts)
+        if raw is not None and self.name in self.request.domain:
+            found.append(beyond(self.name, raw, self.request.domain[self.name], public=True, clips=True))
+        return found
 
     def check_own(self, seen: Seen, /, *, own_rows: bool, left_out: Sequence[str]) -> tuple[str, ...]:
         """All beliefs were proved in integers; raises PlanFileError for another table than the file says."""
@@ -442,17 +308,71 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
         return ()
 
     def check_asked(self, asked: RowsRequest, /) -> None:
-        check_channel_asked(asked)
+        """Raise ArgumentError for what is done to noisy values: it has no meaning for levels."""
+        for name, given in (("clip", bool(asked.bounds)), ("round", asked.to_integers)):
+            if given:
+                raise ArgumentError(
+                    name,
+                    rule="left out for a channel, which releases levels of the column",
+                    got="one",
+                    hint="Leave it out.",
+                )
 
     def draws(self, asked: RowsRequest, key: ReleaseKey, /) -> tuple[Draw, ...]:
         return self.keyed(key)
 
     def certificate(self, release: Release, /) -> Certificate:
-        return channel_certificate(self, release)
+        """The certificate of a release through a channel, its values not known yet."""
+        facts, request = _facts(self, release), self.request
+        kept, covered, batch = tuple(facts.keep), release.secrets, release.batch
+        statements = channel_statements(facts)
+        exceeded = (
+            {} if batch is None or not batch.exceeded else dict.fromkeys(request.public, batch.observed[self.name])
+        )
+        return Certificate(
+            subject=f"{shown_names(request.secret)} of each record, {pairs_text(self.pairs, apart=request.apart)}",
+            answers=False,
+            epsilon=request.target.epsilon,
+            delta=request.target.delta,
+            secret=request.secret,
+            secret_values=covered[:MOST_VALUES],
+            secret_count=len(covered),
+            public=request.public,
+            kept=kept,
+            withheld=tuple(name for name in release.columns if name not in (*request.public, *kept)),
+            pairs="each" if request.apart else self.pairs,
+            beliefs=tuple(self.beliefs),
+            theorem="channel",
+            source=SOURCE,
+            published_scales={},
+            calibration="exact",
+            noise="channel",
+            scales={},
+            expected_error={},
+            estimated={},
+            verified={name: dict.fromkeys(self.beliefs, proved_loss(facts)) for name in request.public},
+            observed=exceeded,
+            adds_up=False,
+            statements=statements,
+            facts=facts.stated,
+            warnings=warnings_of(statements),
+            wider=dict.fromkeys(request.public, wider_losses(facts)),
+            reproducible=facts.seeded,
+            rows=release.rows,
+            version=__version__,
+            fingerprint="",
+            channels={name: channel_record(facts) for name in request.public},
+        )
 
     def lean(self) -> tuple[Self, tuple[str, ...]]:
-        """Without side knowledge and other tables."""
-        return lean_channel(self)
+        """The plan of a channel without side knowledge and other tables, and what it lacks, in words."""
+        options = _lean_options(self.options, self)
+        mechanism = options if isinstance(self.request.mechanism, Channel) else self.request.mechanism
+        request = replace(lean_request(self.request, self.pairs), mechanism=mechanism)
+        beliefs = {name: _lean_adversary(name, one) for name, one in self.beliefs.items()}
+        channel = replace(self.channel, problem=replace(self.channel.problem, beliefs=()))
+        lean = replace(self, request=request, options=options, beliefs=beliefs, channel=channel)
+        return lean, lacking(self.request)
 
     def checked(self) -> Self:
         found = whole_channel(self)
@@ -460,10 +380,60 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
         return with_own_words(found)
 
     def curve(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
-        return channel_curve_of(plan, epsilons)
+        """The error against epsilon, and the bound of all that see the value alone."""
+        asked = as_epsilons(epsilons, self.request.target.epsilon)
+        laws = tuple(laws for each in self.beliefs.values() for laws in each.laws)
+        if not all(law.counts for each in laws for law in each.values()):
+            raise from_file("the laws of its beliefs")
+        points = []
+        for epsilon in asked:
+            target = Target.of(epsilon, self.request.target.delta)
+            column = self.column
+            found = find(
+                laws,
+                column.pooled,
+                levels=column.levels,
+                cost=column.cost,
+                target=target,
+                pairs=self.pairs,
+                options=self.options,
+                table=column.counts,
+                costs=column.costs,
+            )
+            points.append(
+                CurvePoint(
+                    column=self.name,
+                    epsilon=epsilon,
+                    delta=target.delta,
+                    published_scale=math.nan,
+                    scale=math.nan,
+                    published_error=math.nan,
+                    error=found.expected_error,
+                    bound=NO_BOUND if column.in_cells else found.lower_bound,
+                )
+            )
+        return as_points(points, CurvePoint, plan.library)
 
     def profile(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
-        return channel_profile_of(plan, epsilons)
+        """Delta against epsilon, under the observed law and those that the table does not refute."""
+        counts = {secret: self.column.counts[secret] for secret in self.secrets}
+        points = []
+        for belief, confidence in (("empirical", None), ("population", CONFIDENCE)):
+            for epsilon in as_epsilons(epsilons, self.request.target.epsilon):
+                found = loss_of_channel(
+                    counts, self.channel, pairs=self.pairs, epsilon=epsilon, confidence=confidence
+                ).hockey_stick
+                points.append(
+                    ProfilePoint(
+                        column=self.name,
+                        belief=belief,
+                        covered=belief in self.beliefs,
+                        epsilon=epsilon,
+                        lower=max(0.0, found.lower),
+                        upper=found.upper,
+                    )
+                )
+        return as_points(points, ProfilePoint, plan.library)
 
 
 class ChannelMechanism(Mechanism[Seen]):
