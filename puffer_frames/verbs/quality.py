@@ -17,7 +17,7 @@ from puffer_frames.frames.side_by_side import PlainColumn, read_columns
 from puffer_frames.frames.table import library_of, small_frame
 from puffer_frames.numbers.presentation import Rows, as_html, as_text, shown_names
 from puffer_frames.priors.prior import FloatArray, IndexArray
-from puffer_frames.verbs.pictures.associations import associations
+from puffer_frames.verbs.pictures.matrices import associations
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

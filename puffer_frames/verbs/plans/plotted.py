@@ -18,7 +18,7 @@ from puffer_frames.numbers.presentation import Rows
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.prior import Secret
 from puffer_frames.verbs.attached import certificate_of
-from puffer_frames.verbs.pictures.release import released as draw_released
+from puffer_frames.verbs.pictures.matrices import released as draw_released
 from puffer_frames.verbs.pictures.sheets import sheet
 from puffer_frames.verbs.pictures.style import new_sheet
 
