@@ -11,8 +11,8 @@ import numpy as np
 
 from puffer_frames.errors import PriorError
 from puffer_frames.noise.adding import grid_noise
-from puffer_frames.noise.discrete_laplace import DiscreteLaplace
 from puffer_frames.noise.family import NoiseFamily
+from puffer_frames.noise.laplace import DiscreteLaplace
 from puffer_frames.noise.stream import Stream
 from puffer_frames.numbers.rounding import divide_up, nearest
 from puffer_frames.priors.prior import FloatArray, IndexArray

@@ -16,13 +16,11 @@ from puffer_frames.loss.engine import Laws
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.progress import watched
 from puffer_frames.papers.catalogue import BERNOULLI, GAUSSIAN, KANTOROVICH, MIXTURE, THEOREMS, TRANSLATION, Theorem
-from puffer_frames.priors.fitting import common_variance_preferred, fit_best, fit_finer, fit_mixture
+from puffer_frames.priors.fitting import common_variance_preferred, fit_best, fit_finer, fit_mixture, group_moments
 from puffer_frames.priors.law_set import WIDEST, is_too_wide
-from puffer_frames.priors.moments import group_moments
 from puffer_frames.priors.prior import FloatArray, Prior, Secret, gaussian_priors
 from puffer_frames.priors.summary import Counts
-from puffer_frames.scales.learned import POPULATION, LearnedBelief, OtherTable, Population
-from puffer_frames.scales.observed import Belief, observed_belief
+from puffer_frames.scales.learned import POPULATION, Belief, LearnedBelief, OtherTable, Population, observed_belief
 
 FEW_VALUES = 256
 """Up to this many distinct values the observed frequencies are the model."""

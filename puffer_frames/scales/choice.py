@@ -17,8 +17,7 @@ from puffer_frames.numbers.presentation import lower_text, upper_text
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import Theorem
 from puffer_frames.priors.pairs import Pair
-from puffer_frames.scales.learned import LearnedBelief
-from puffer_frames.scales.observed import Belief
+from puffer_frames.scales.learned import Belief, LearnedBelief
 from puffer_frames.scales.search import is_private, loss_of, smallest_of_each, smallest_scale_of
 
 _ROUNDING_STEPS = 24

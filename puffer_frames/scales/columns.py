@@ -30,8 +30,7 @@ from puffer_frames.priors.prior import Secret, observed_priors
 from puffer_frames.priors.summary import Counts, extent_of
 from puffer_frames.scales.beliefs import FINER, BeliefEntry, clipped_to, learn, name_beliefs, words_of
 from puffer_frames.scales.choice import Choice, Proposal, choose, measure, require_noise
-from puffer_frames.scales.learned import Population
-from puffer_frames.scales.observed import Belief, observed_belief
+from puffer_frames.scales.learned import Belief, Population, observed_belief
 from puffer_frames.scales.search import is_private, smallest_scale_of
 
 _WIDE = 2.0

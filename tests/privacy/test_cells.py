@@ -25,7 +25,7 @@ from puffer_frames.noise.families import GAUSSIAN, LAPLACE
 from puffer_frames.papers import kantorovich_scale
 from puffer_frames.priors.prior import MEANS_ERROR, middles, observed_priors
 from puffer_frames.priors.summary import in_wider_cells
-from puffer_frames.scales import observed
+from puffer_frames.scales import learned
 from puffer_frames.scales.beliefs import learn
 
 ROWS = 200_000
@@ -181,7 +181,7 @@ def test_cells_are_merged_for_many_secrets(table, monkeypatch):
     counts = summary_of(pl.DataFrame(table), secret=["group"], public="value")
     _, _, fine = learn(counts.counts, theorem="kantorovich", radius=counts.radius)
     _, fitted, _ = learn(counts.counts, theorem="gaussian", radius=counts.radius)
-    monkeypatch.setattr("puffer_frames.scales.observed.MOST_ENTRIES", 3000)
+    monkeypatch.setattr("puffer_frames.scales.learned.MOST_ENTRIES", 3000)
     _, again, coarse = learn(counts.counts, theorem="gaussian", radius=counts.radius)
     assert again == fitted
     for label, prior in coarse.items():
@@ -305,14 +305,14 @@ def test_noise_narrower_than_cells_is_counted_again(monkeypatch, shape, small):
 @pytest.mark.parametrize("marked", [0, 1 << 24])
 def test_cells_without_values_do_not_widen_those_of_many_secrets(monkeypatch, marked):
     """The means in a cell differ between secrets; what counts is how many cells hold values."""
-    monkeypatch.setattr(observed, "MOST_ENTRIES", 1 << 12)
-    monkeypatch.setattr(observed, "_FEW_CELLS", marked)
+    monkeypatch.setattr(learned, "MOST_ENTRIES", 1 << 12)
+    monkeypatch.setattr(learned, "_FEW_CELLS", marked)
     rng = np.random.default_rng(5)
     frame = pd.DataFrame({"group": rng.integers(0, 20, ROWS), "value": rng.integers(0, 5, ROWS) * 1e4})
     frame["value"] += rng.random(ROWS) * 0.01
     seen = summary_of(frame, secret=["group"], public="value")
     cells_held = {int(cell) for values, _ in seen.counts.values() for cell in np.floor(values / (2 * seen.radius))}
-    belief = observed.observed_belief(seen.counts, radius=seen.radius)
+    belief = learned.observed_belief(seen.counts, radius=seen.radius)
     times = 2.0 ** math.ceil(math.log2(20 * len(cells_held) / (1 << 12)))
     assert belief[0].radius == max(1.0, times) * seen.radius < 10
 

@@ -13,10 +13,9 @@ from scipy.stats import chisquare
 import puffer_frames
 from puffer_frames import Noise, calibrate
 from puffer_frames.noise.adding import add_noise, half_integers
-from puffer_frames.noise.discrete_laplace import DiscreteLaplace
 from puffer_frames.noise.families import noise_family
 from puffer_frames.noise.gaussian import Gaussian
-from puffer_frames.noise.laplace import Laplace
+from puffer_frames.noise.laplace import DiscreteLaplace, Laplace
 from puffer_frames.noise.refining import refined
 from puffer_frames.noise.stable import Stable
 from puffer_frames.noise.stream import Purpose, ReleaseKey

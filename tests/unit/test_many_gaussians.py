@@ -19,7 +19,7 @@ from puffer_frames.noise.families import GAUSSIAN
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.gaussian import gaussian_scale
 from puffer_frames.priors.bands import Bands, PairOfBands
-from puffer_frames.priors.moments import group_moments
+from puffer_frames.priors.fitting import group_moments
 from puffer_frames.priors.prior import gaussian_priors, observed_priors
 from puffer_frames.scales.search import smallest_scale_of
 

@@ -8,7 +8,7 @@ import pytest
 from mpmath import mp, mpf
 
 from puffer_frames.core import Prior, hockey_stick, pure_loss, smallest_scale
-from puffer_frames.loss.atoms.positive_part import raw_of_integers
+from puffer_frames.loss.atoms.recursion import raw_of_integers
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.mixtures import shared_width
 from puffer_frames.loss.mixtures.curve import Curve, central_sharpness, convolve, parabola, survival, wedge

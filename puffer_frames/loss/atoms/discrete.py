@@ -11,12 +11,20 @@ from types import MappingProxyType
 import numpy as np
 
 from puffer_frames.errors import CalibrationError
-from puffer_frames.loss.atoms.positive_part import positive_part, raw_of_integers, raw_positive_part
-from puffer_frames.loss.atoms.recursion import AtomDensities, LogError, in_one_block, log_at_atoms, log_densities
+from puffer_frames.loss.atoms.recursion import (
+    AtomDensities,
+    LogError,
+    in_one_block,
+    log_at_atoms,
+    log_densities,
+    positive_part,
+    raw_of_integers,
+    raw_positive_part,
+)
 from puffer_frames.loss.atoms.tilted import LEAST, NOTHING, filled, fits_floats, scaled_weights
 from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.loss_law import RatioCells
 from puffer_frames.loss.outcome import WorstCase
-from puffer_frames.loss.ratio_cells import RatioCells
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.numbers.threads import each_of
 from puffer_frames.priors.pairs import Pair, Pairs

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
-from puffer_frames.loss.atoms.positive_part import raw_positive_part
+from puffer_frames.loss.atoms.recursion import raw_positive_part
 from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.loss_law import RatioCells
 from puffer_frames.loss.mixtures.curve import Curve, Points
 from puffer_frames.loss.mixtures.refine import (
     TAIL_ERROR,
@@ -24,7 +25,6 @@ from puffer_frames.loss.mixtures.refine import (
     positive_mass,
 )
 from puffer_frames.loss.outcome import WorstCase
-from puffer_frames.loss.ratio_cells import RatioCells
 from puffer_frames.numbers.progress import watched
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.pairs import Pair, Pairs

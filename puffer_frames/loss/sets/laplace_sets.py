@@ -11,8 +11,7 @@ import numpy as np
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
-from puffer_frames.loss.atoms.positive_part import LARGEST_EPSILON
-from puffer_frames.loss.atoms.recursion import AtomDensities, log_densities
+from puffer_frames.loss.atoms.recursion import LARGEST_EPSILON, AtomDensities, log_densities
 from puffer_frames.loss.atoms.tilted import LEAST, filled
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import WorstCase

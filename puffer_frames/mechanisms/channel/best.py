@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError, short_traceback
-from puffer_frames.mechanisms.channel.exact import in_integers
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.channel.problem import Law, Laws, Problem, cost_matrix, is_numeric
-from puffer_frames.mechanisms.channel.program import attempt, solve
+from puffer_frames.mechanisms.channel.program import attempt, in_integers, solve
 from puffer_frames.noise.channel import MOST_INPUTS, MOST_LEVELS, TOTAL_BITS
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.level_counts import Level

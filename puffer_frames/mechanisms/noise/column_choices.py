@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from puffer_frames.errors import CalibrationError
+from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.cells import least_width, most_filled, width_for
+from puffer_frames.frames.table import Table
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
-from puffer_frames.mechanisms.request import Request, is_coupled
+from puffer_frames.mechanisms.request import Request, is_coupled, is_joint
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.stable import Stable
 from puffer_frames.numbers.target import Target
@@ -20,6 +21,32 @@ from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import check_several, choose_column, choose_columns
 from puffer_frames.scales.joint.columns import bounded_labels, choose_jointly
 from puffer_frames.scales.repeats import times
+
+
+def with_labels(request: Request, table: Table, /) -> Request:
+    """The request, which knows its columns of labels.
+
+    Raises ArgumentError for what is not found together with labels.
+    """
+    names = table.names
+    labels = tuple(name for name in request.public if name in names and table.kind_of(name) == "labels")
+    if len(request.public) == 1 or not labels:
+        return request
+    refused: dict[str, tuple[bool, str]] = {
+        "theorem": (
+            not is_joint(request) and request.theorem != BOUNDED.name,
+            '"bounded" where labels are among several columns, for other than Laplace noise and calibration="exact"',
+        ),
+        "remap": (request.mechanism == "remap", "False where labels are among several columns"),
+        "nulls": (request.nulls == "level", '"raise" or "drop" for several columns'),
+        "domain": (bool(request.declared), "(low, high) of columns of numbers"),
+    }
+    for argument, (wrong, rule) in refused.items():
+        if wrong:
+            hint = "Release the column of labels by itself; two releases of the same rows are not covered together."
+            raise ArgumentError(argument, rule=rule, got="something else", hint=hint)
+    return replace(request, labels=labels)
+
 
 _MOST_RECOUNTS = 4
 """Of a column in cells that are wide against the noise: the scale falls with their width."""

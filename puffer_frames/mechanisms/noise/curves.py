@@ -20,9 +20,9 @@ from puffer_frames.numbers.target import Target
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.choice import Choice, confirmed
 from puffer_frames.scales.columns import hidden_range
+from puffer_frames.scales.drift import all_laws
 from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.repeats import times
-from puffer_frames.scales.robustness import all_laws
 from puffer_frames.scales.search import smallest_of_each
 
 MOST_LEVELS_BOUND = 64

@@ -22,9 +22,9 @@ from puffer_frames.numbers.records import refused
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BERNOULLI, BOUNDED, GAUSSIAN, KANTOROVICH, MIXTURE, THEOREMS, TRANSLATION
 from puffer_frames.priors.apart import by_column
+from puffer_frames.priors.fitting import group_moments
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.law_set import is_refuted
-from puffer_frames.priors.moments import group_moments
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.beliefs import learn

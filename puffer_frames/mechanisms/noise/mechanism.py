@@ -19,11 +19,10 @@ from puffer_frames.mechanisms.figures import PlanFigures
 from puffer_frames.mechanisms.file_checks import check_columns
 from puffer_frames.mechanisms.noise.checked_rows import findings_of, loss_given
 from puffer_frames.mechanisms.noise.checks import check_plan, with_own_words
-from puffer_frames.mechanisms.noise.column_choices import choices_of
+from puffer_frames.mechanisms.noise.column_choices import choices_of, with_labels
 from puffer_frames.mechanisms.noise.curves import curve_of, profile_of
 from puffer_frames.mechanisms.noise.drift import measure_rows, restated, target_of, unproved_beliefs
 from puffer_frames.mechanisms.noise.fitted import LAWS, NoiseFit, lean, whole
-from puffer_frames.mechanisms.noise.labels import with_labels
 from puffer_frames.mechanisms.noise.release import noise_draws, release_certificate
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_units
 from puffer_frames.mechanisms.noise.strata_plan import with_merged
@@ -46,9 +45,8 @@ from puffer_frames.priors.prior import FloatArray, Prior, Secret
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.cautions import warn_of_moved
 from puffer_frames.scales.choice import Choice
-from puffer_frames.scales.drift import Batch
+from puffer_frames.scales.drift import Batch, joint_leanings, leanings, strata_leanings
 from puffer_frames.scales.remap import Remap
-from puffer_frames.scales.robustness import joint_leanings, leanings, strata_leanings
 from puffer_frames.scales.strata import Stratum
 
 MANY_ROWS = 2_000

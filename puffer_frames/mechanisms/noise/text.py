@@ -26,8 +26,7 @@ from puffer_frames.scales.cautions import LARGER, moved_text, share_at_ends, war
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import ANY_LAW
 from puffer_frames.scales.joint.measured_rows import any_joint_loss
-from puffer_frames.scales.learned import replaced_rows
-from puffer_frames.scales.observed import Belief
+from puffer_frames.scales.learned import Belief, replaced_rows
 from puffer_frames.scales.strata import StrataChoices
 
 _MOST_SHOWN = 30

@@ -9,9 +9,8 @@ from functools import partial
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from puffer_frames.mechanisms.channel.exact import exp_below, in_integers
 from puffer_frames.mechanisms.channel.problem import Law, Problem
-from puffer_frames.mechanisms.channel.program import solve
+from puffer_frames.mechanisms.channel.program import exp_below, in_integers, solve
 from puffer_frames.mechanisms.sequential.law import NetworkLaw, Rows, fit, information, k_means, nearest, spanning_tree
 from puffer_frames.mechanisms.sequential.release import (
     SequentialPlan,

@@ -20,8 +20,8 @@ from puffer_frames.frames.local.answers import check_free_names
 from puffer_frames.frames.local.numbered import plain_label
 from puffer_frames.frames.table import Table, open_table
 from puffer_frames.frames.units.asked import UnitColumns
-from puffer_frames.noise.discrete_laplace import DiscreteLaplace
 from puffer_frames.noise.family import NoiseFamily
+from puffer_frames.noise.laplace import DiscreteLaplace
 from puffer_frames.noise.postprocessing import Bounds, check_bounds
 from puffer_frames.noise.stream import Purpose, ReleaseKey
 from puffer_frames.noise.totals import COLUMNS, AnswerNoise, AnswerRow, answer_row, exact_sum, quotient_row, with_noise
@@ -44,8 +44,10 @@ from puffer_frames.verbs.answers.checks import (
     check_queries,
     check_support,
     check_values,
+    curve_of,
+    errors_at,
+    one_by_one,
 )
-from puffer_frames.verbs.answers.curves import curve_of, errors_at, one_by_one
 from puffer_frames.verbs.requests.arguments import AggregateArguments, takes
 from puffer_frames.verbs.requests.drawing import Drawing
 

@@ -22,9 +22,9 @@ from puffer_frames.mechanisms.channel.fitted import ChannelFit, Seen, roles_of
 from puffer_frames.mechanisms.channel.measure import reader_loss
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.noise import mechanism as noises
+from puffer_frames.mechanisms.noise.column_choices import with_labels
 from puffer_frames.mechanisms.noise.drift import target_of
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
-from puffer_frames.mechanisms.noise.labels import with_labels
 from puffer_frames.mechanisms.noise.options import Noise
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_units
 from puffer_frames.mechanisms.noise.strata_plan import with_merged
@@ -44,7 +44,7 @@ from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.beliefs import MANY_SECRETS
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import ANY_LAW, POPULATION
-from puffer_frames.scales.robustness import joint_leanings, strata_leanings
+from puffer_frames.scales.drift import joint_leanings, strata_leanings
 from puffer_frames.verbs.comparing.alternatives import (
     SEEING,
     WITHIN_CAP,

@@ -26,7 +26,7 @@ import numpy as np
 from puffer_frames.errors import ArgumentError
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.priors.prior import FloatArray, IndexArray
-from puffer_frames.verbs.estimating.noisy import NoisyColumn
+from puffer_frames.verbs.estimating.released_columns import NoisyColumn
 
 MOST_POINTS = 1024
 """Support points of a grid that nobody has asked for."""
