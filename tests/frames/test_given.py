@@ -203,13 +203,13 @@ def test_releases_that_condition_do_not_add_up():
 
 
 RNG_OF_STRATA = np.random.default_rng(21)
-GROUP = RNG_OF_STRATA.choice(["p", "q"], ROWS)
+GROUP_OF_STRATA = RNG_OF_STRATA.choice(["p", "q"], ROWS)
 TOWN_OF_STRATA = RNG_OF_STRATA.choice(["a", "b", "c", "d", "e"], ROWS, p=[0.5, 0.4, 0.06, 0.03, 0.01])
 COLUMNS_OF_STRATA = {
-    "group": GROUP,
+    "group": GROUP_OF_STRATA,
     "town": TOWN_OF_STRATA,
     "flat": RNG_OF_STRATA.choice(["up", "down"], ROWS, p=[0.9, 0.1]),
-    "score": RNG_OF_STRATA.integers(0, 6, ROWS) + 2 * (GROUP == "p"),
+    "score": RNG_OF_STRATA.integers(0, 6, ROWS) + 2 * (GROUP_OF_STRATA == "p"),
     "floor": RNG_OF_STRATA.integers(0, 3, ROWS),
     "id": np.arange(ROWS),
 }
@@ -250,7 +250,7 @@ def test_a_single_small_stratum_joins_the_smallest_of_the_others():
     rows = FRAME.assign(town=np.where(np.isin(TOWN_OF_STRATA, ["c", "d"]), "a", TOWN_OF_STRATA))
     plan = puffer_frames.calibrate(rows, given=STRATA, **OPTIONS)
     assert set(plan.strata) == {("a",), ("other",)}  # e has joined b
-    lacking = FRAME.assign(town=np.where(GROUP == "p", "a", "z"))
+    lacking = FRAME.assign(town=np.where(GROUP_OF_STRATA == "p", "a", "z"))
     made = puffer_frames.calibrate(lacking, given=STRATA, **OPTIONS)
     assert set(made.strata) == {("other",)}
 
