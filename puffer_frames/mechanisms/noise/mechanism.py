@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 from puffer_frames.certificates.record import Certificate
@@ -12,7 +13,6 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalRows
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table, open_table, small_frame
-from puffer_frames.loss.engine import Laws
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding
 from puffer_frames.mechanisms.figures import PlanFigures
@@ -40,8 +40,8 @@ from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.presentation import Rows
 from puffer_frames.numbers.target import Target
-from puffer_frames.priors.pairs import Pair, Pairs
-from puffer_frames.priors.prior import FloatArray, Prior, Secret
+from puffer_frames.priors.pairs import Pairs
+from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.cautions import warn_of_moved
 from puffer_frames.scales.choice import Choice
@@ -99,45 +99,15 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
         """Name of the theorem."""
         return next(iter(self.choices.values())).theorem.name
 
-    @property
-    def published_scale(self) -> float | None:
-        """Scale that the theorem asks for, in units of the column; None where its condition does not exist."""
-        return self.choice.published_scale
-
-    @property
-    def published_loss(self) -> Verification | None:
-        """What the engine measured at the published scale, under the priors that the theorem assumes."""
-        return self.choice.published_loss
-
-    @property
-    def scale_per_belief(self) -> Mapping[str, float]:
-        """The scale that each belief alone needs."""
-        return self.choice.scale_per_belief
-
-    @property
-    def binding_belief(self) -> str:
-        """The belief that needs the largest scale."""
-        return self.choice.binding_belief
-
-    @property
-    def worst_pair(self) -> Pair:
-        """The pair of secrets with the largest loss under the binding belief."""
-        return self.choice.worst_pair
-
-    @property
-    def verified(self) -> Mapping[str, Verification]:
-        """What the engine measured at the scale, per belief."""
-        return self.choice.verified
-
-    @property
-    def priors(self) -> Mapping[Secret, Prior]:
-        """Prior per secret that the theorem assumes."""
-        return self.choice.priors
-
-    @property
-    def beliefs(self) -> Mapping[str, Laws | Sequence[Laws]]:
-        """Priors, or sets of laws, per secret, per belief that the guarantee covers."""
-        return self.choice.beliefs
+    # fields of `Choice`, where one column is released
+    published_scale = property(attrgetter("choice.published_scale"))
+    published_loss = property(attrgetter("choice.published_loss"))
+    scale_per_belief = property(attrgetter("choice.scale_per_belief"))
+    binding_belief = property(attrgetter("choice.binding_belief"))
+    worst_pair = property(attrgetter("choice.worst_pair"))
+    verified = property(attrgetter("choice.verified"))
+    priors = property(attrgetter("choice.priors"))
+    beliefs = property(attrgetter("choice.beliefs"))
 
     @property
     def observed_losses(self) -> Mapping[str, Verification]:
