@@ -44,6 +44,11 @@ class Gaussian(NoiseFamily):
     """
 
     name: ClassVar[str] = "gaussian"
+    symbol: ClassVar[str] = "standard deviation theta"
+    on_grid: ClassVar[str] = (
+        f"{ON_GRID} 2^-40 of the scale; its law is that of Gaussian noise rounded to it, up to a total variation "
+        "of 2^-48 per value, and the rounding of the values to the grid is paid for"
+    )
     needs_delta: ClassVar[bool] = True
     coupled_only: ClassVar[bool] = False
 
@@ -53,17 +58,6 @@ class Gaussian(NoiseFamily):
     @property
     def title(self) -> str:
         return "Gaussian"
-
-    @property
-    def symbol(self) -> str:
-        return "standard deviation theta"
-
-    @property
-    def on_grid(self) -> str:
-        return (
-            f"{ON_GRID} 2^-40 of the scale; its law is that of Gaussian noise rounded to it, up to a total variation "
-            "of 2^-48 per value, and the rounding of the values to the grid is paid for"
-        )
 
     @property
     def rounding(self) -> tuple[float, float]:

@@ -164,6 +164,11 @@ class Laplace(NoiseFamily):
     """
 
     name: ClassVar[str] = "laplace"
+    symbol: ClassVar[str] = "scale b"
+    on_grid: ClassVar[str] = (
+        f"{ON_GRID} 2^-40 of the scale; its law is that of Laplace noise rounded to it, up to a total variation of "
+        "2^-50 per value, and the rounding of the values to the grid is paid for"
+    )
     coupled_only: ClassVar[bool] = False
 
     scale: float = 1.0
@@ -172,17 +177,6 @@ class Laplace(NoiseFamily):
     @property
     def title(self) -> str:
         return "Laplace"
-
-    @property
-    def symbol(self) -> str:
-        return "scale b"
-
-    @property
-    def on_grid(self) -> str:
-        return (
-            f"{ON_GRID} 2^-40 of the scale; its law is that of Laplace noise rounded to it, up to a total variation of "
-            "2^-50 per value, and the rounding of the values to the grid is paid for"
-        )
 
     @property
     def rounding(self) -> tuple[float, float]:

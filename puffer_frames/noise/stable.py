@@ -63,6 +63,11 @@ class Stable(NoiseFamily):
     """
 
     name: ClassVar[str] = "stable"
+    symbol: ClassVar[str] = "scale gamma"
+    on_grid: ClassVar[str] = (
+        f"{ON_GRID} 2^-30 of the scale; it is a transformation in 64-bit floats, whose distance to the ideal law "
+        "is not proved; the rounding of the values to the grid is paid for"
+    )
     takes_delta: ClassVar[bool] = False
 
     scale: float = 1.0
@@ -76,17 +81,6 @@ class Stable(NoiseFamily):
     @property
     def title(self) -> str:
         return f"{self.alpha:g}-stable"
-
-    @property
-    def symbol(self) -> str:
-        return "scale gamma"
-
-    @property
-    def on_grid(self) -> str:
-        return (
-            f"{ON_GRID} 2^-30 of the scale; it is a transformation in 64-bit floats, whose distance to the ideal law "
-            "is not proved; the rounding of the values to the grid is paid for"
-        )
 
     @property
     def rounding(self) -> tuple[float, float]:
