@@ -128,11 +128,7 @@ class RowsRequest:
         kept, numbered = as_names(layout.keep, labels, role="keep"), as_row_id(layout.row_id, labels)
         return cls(
             roles=Roles.of(
-                secret=request.secret,
-                public=request.public,
-                given=request.given_columns,
-                keep=kept,
-                row_id=numbered,
+                secret=request.secret, public=request.public, given=request.given_columns, keep=kept, row_id=numbered
             ),
             layout=RowOrder(index=layout.index, shuffle=layout.shuffle),
             bounds=check_bounds(layout.clip, role="clip", columns=request.public, finite=False),

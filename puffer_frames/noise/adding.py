@@ -164,14 +164,7 @@ def noise_on_grid(released: FloatArray, values: Reals, grid: float, /) -> FloatA
 
 
 def _add_block(
-    values: Reals,
-    sampler: Sampler,
-    stream: Stream,
-    rows: Rows,
-    out: FloatArray,
-    workspace: Workspace,
-    *,
-    chunk: int,
+    values: Reals, sampler: Sampler, stream: Stream, rows: Rows, out: FloatArray, workspace: Workspace, *, chunk: int
 ) -> None:
     left, starts = [], range(0, out.size, chunk)
     for start in starts:

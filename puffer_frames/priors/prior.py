@@ -283,10 +283,7 @@ def check_priors(priors: Iterable[object], /) -> None:
     for prior in priors:
         if not isinstance(prior, Prior):
             raise ArgumentTypeError(
-                "a prior",
-                rule="a Prior",
-                got=f"a {type(prior).__name__}",
-                hint="Write Prior.empirical(values).",
+                "a prior", rule="a Prior", got=f"a {type(prior).__name__}", hint="Write Prior.empirical(values)."
             )
 
 

@@ -195,14 +195,7 @@ class UnitLaws:
 
     @classmethod
     def of_gaussians(
-        cls,
-        units: Sequence[Secret],
-        values: FloatArray,
-        starts: IndexArray,
-        /,
-        *,
-        times: IndexArray,
-        added: bool,
+        cls, units: Sequence[Secret], values: FloatArray, starts: IndexArray, /, *, times: IndexArray, added: bool
     ) -> UnitLaws:
         """The Gaussian of each unit's mean and standard deviation (population form); of one row, or of all added."""
         sizes, own = np.add.reduceat(times, starts[:-1]), np.diff(starts)

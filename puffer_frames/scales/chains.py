@@ -98,11 +98,7 @@ ChainArgument: TypeAlias = str | ArrayLike | MarkovChain | Population | Sequence
 
 
 def believed_chains(
-    chain: ChainArgument,
-    rows: SeriesRows,
-    *,
-    initial: str | ArrayLike,
-    floor: float | None,
+    chain: ChainArgument, rows: SeriesRows, *, initial: str | ArrayLike, floor: float | None
 ) -> list[Chain]:
     """The chains of an argument: estimated from the series, one, several, or a box of them.
 

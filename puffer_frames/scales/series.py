@@ -228,11 +228,7 @@ def _scale(quilt: Quilt, *, reach: int, bins: int, noise: NoiseFamily, target: T
 
 
 def _over_extents(
-    chains: list[Chain],
-    extents: list[tuple[int, int]],
-    scale_of: Callable[..., QuiltScale],
-    *,
-    epsilon: float,
+    chains: list[Chain], extents: list[tuple[int, int]], scale_of: Callable[..., QuiltScale], *, epsilon: float
 ) -> tuple[Quilt, ...]:
     """Quilts for stretches of all these (times, rows), longest first.
 

@@ -40,14 +40,7 @@ def _are_few(rows: SeriesRows, *, from_start: bool) -> bool:
 
 
 def choose_transported(
-    chains: list[Chain],
-    rows: SeriesRows,
-    counts: ReleasedCounts,
-    target: Target,
-    /,
-    *,
-    belief: str,
-    noise: NoiseFamily,
+    chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, target: Target, /, *, belief: str, noise: NoiseFamily
 ) -> Choice:
     """The smallest scale at which the bound of `TransportedLoss` is within epsilon, for every series and all chains.
 

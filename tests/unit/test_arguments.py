@@ -55,10 +55,7 @@ def test_the_signature_begins_with_what_every_call_names():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda f, frame: f(frame, secret="s", publik="x", epsilon=1),
-            "unexpected keyword.*'publik'.*'public'",
-        ),
+        (lambda f, frame: f(frame, secret="s", publik="x", epsilon=1), "unexpected keyword.*'publik'.*'public'"),
         (lambda f, frame: f(frame, secret="s", public="x"), "missing a required.*'epsilon'"),
         (lambda f, frame: f(frame, "s", "x", 1.0), "too many positional arguments"),
     ],

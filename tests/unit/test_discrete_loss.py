@@ -253,11 +253,7 @@ def test_quantile_of_stable_noise_scales():
     assert float(Stable(scale=1.0, alpha=1.5).survival(np.array([unit]))[0]) == pytest.approx(0.025, rel=1e-9)
 
 
-NOISES = {
-    "laplace": {},
-    "laplace with delta": {"delta": 1e-3},
-    "gaussian": {"noise": "gaussian", "delta": 1e-5},
-}
+NOISES = {"laplace": {}, "laplace with delta": {"delta": 1e-3}, "gaussian": {"noise": "gaussian", "delta": 1e-5}}
 
 
 @few(5, rest="apart")

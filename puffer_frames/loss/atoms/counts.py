@@ -86,12 +86,7 @@ def check_length(length: int, /) -> None:
 
 
 def count_loss(
-    chains: Sequence[MarkovChain],
-    counted: Sequence[bool],
-    /,
-    *,
-    length: int,
-    observed: NDArray[np.bool_] | None = None,
+    chains: Sequence[MarkovChain], counted: Sequence[bool], /, *, length: int, observed: NDArray[np.bool_] | None = None
 ) -> DiscreteLoss | None:
     r"""Privacy loss of one count, of "X_i = s" against "X_i = t" for every i and all states.
 

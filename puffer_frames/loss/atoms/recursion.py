@@ -260,10 +260,7 @@ def _between(left: FloatArray, right: FloatArray, g: FloatArray) -> FloatArray:
     decay = np.exp(-g)
     from_left, from_right = left + right * decay > 0, left * decay + right > 0
     found: FloatArray = np.where(from_left & from_right, (left + right) * -np.expm1(-g), 0.0)
-    for own, other, positive in (
-        (left, right, from_left & ~from_right),
-        (right, left, from_right & ~from_left),
-    ):
+    for own, other, positive in ((left, right, from_left & ~from_right), (right, left, from_right & ~from_left)):
         crossed = np.flatnonzero(positive)
         found[crossed] = own[crossed] * _up_to_crossing(own[crossed], other[crossed], g[crossed])
     return found

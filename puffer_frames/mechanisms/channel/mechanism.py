@@ -174,12 +174,7 @@ def _losses(plan: ChannelFit, seen: Seen, counts: LevelTable) -> Iterator[Findin
     present, pairs, _ = protected_here(counts, known=plan.rows_per_secret, pairs=plan.pairs)
     rows = {secret: counts[secret] for secret in present}
     wider = loss_of_channel(
-        rows,
-        plan.channel,
-        pairs=pairs,
-        epsilon=target.epsilon,
-        confidence=CONFIDENCE,
-        unsure=unsure,
+        rows, plan.channel, pairs=pairs, epsilon=target.epsilon, confidence=CONFIDENCE, unsure=unsure
     )
     verdict = WITHIN if wider.confirms(target) else BEYOND
     figure = figure_of(wider, delta=target.delta)

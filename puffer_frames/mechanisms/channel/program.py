@@ -375,12 +375,7 @@ class _Program:
 
     @staticmethod
     def _mixed(
-        law: Law,
-        mean: NDArray[np.intp],
-        times: float,
-        *,
-        own: NDArray[np.intp] | None,
-        other: NDArray[np.intp] | None,
+        law: Law, mean: NDArray[np.intp], times: float, *, own: NDArray[np.intp] | None, other: NDArray[np.intp] | None
     ) -> list[_Entries]:
         found: list[_Entries] = [(mean, times * float(1 - law.replaced))]
         if own is not None and law.is_widened:
@@ -494,13 +489,7 @@ def _solution(
         "dual_feasibility_tolerance": _TOLERANCE,
     }
     found: Any = linprog(  # type: ignore[call-overload]
-        price[held],
-        A_ub=above[:, held],
-        b_ub=most,
-        A_eq=same[:, held],
-        b_eq=sums,
-        method=method,
-        options=options,
+        price[held], A_ub=above[:, held], b_ub=most, A_eq=same[:, held], b_eq=sums, method=method, options=options
     )
     if found.status or found.x is None:
         return None, 0.0, prices

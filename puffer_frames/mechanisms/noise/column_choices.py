@@ -59,13 +59,7 @@ so many rows of a secret, which makes the noise about as narrow as the gaps betw
 
 
 def choices_of(
-    request: Request,
-    rows: RowsSeen,
-    /,
-    *,
-    pairs: Pairs,
-    named: list[Secret],
-    near: Mapping[str, Choice] | None = None,
+    request: Request, rows: RowsSeen, /, *, pairs: Pairs, named: list[Secret], near: Mapping[str, Choice] | None = None
 ) -> dict[str, Choice]:
     """The scale and why, per column, for the secrets that the pairs name; near those of a table like this one.
 

@@ -270,13 +270,7 @@ def _solved(
 
 
 def _by_delta(
-    loss: JointLoss,
-    found: JointScales,
-    target: Target,
-    pairs: Pairs,
-    costs: Costs,
-    least: FloatArray,
-    rows: int,
+    loss: JointLoss, found: JointScales, target: Target, pairs: Pairs, costs: Costs, least: FloatArray, rows: int
 ) -> JointScales:
     """The scales shrunk to a delta; as they are where that is not known, or would cost too much.
 
@@ -436,11 +430,7 @@ class _Cut:
     """The loss at one released row of one pair, as a function of 1 / scale."""
 
     def __init__(
-        self,
-        laws: Mapping[Secret, JointLaw],
-        worst: JointWorst,
-        labels: Collection[int],
-        wrong: WrongRows | None,
+        self, laws: Mapping[Secret, JointLaw], worst: JointWorst, labels: Collection[int], wrong: WrongRows | None
     ) -> None:
         self._last: tuple[FloatArray, float, FloatArray] | None = None
         self._sides = []

@@ -505,12 +505,7 @@ def _table(
 ) -> tuple[dict[str, list[Secret]], dict[str, list[Any]]]:
     """Labels of the groups, and numbers: a row per group and query."""
     answers = noisy_answers(
-        rows,
-        noises,
-        asked=request.queries,
-        added=request.added,
-        divisor=request.divisor,
-        key=request.drawing.key(),
+        rows, noises, asked=request.queries, added=request.added, divisor=request.divisor, key=request.drawing.key()
     )
     labels = {name: [group[k] for group in rows.groups for _ in request.queries] for k, name in enumerate(request.by)}
     numbers: dict[str, list[Any]] = {"query": list(request.queries) * len(rows.groups)}

@@ -348,11 +348,7 @@ class Unfolding:
                 raise _bad_support("something else")
             points = np.unique(points)
         return cls(
-            step=step,
-            points=points,
-            resamples=int(resamples),
-            rng=np.random.default_rng(rng),
-            population=population,
+            step=step, points=points, resamples=int(resamples), rng=np.random.default_rng(rng), population=population
         )
 
     def law(self, column: NoisyColumn, /) -> UnfoldedLaw:
