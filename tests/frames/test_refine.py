@@ -1,5 +1,7 @@
 """A release with less noise that refines an earlier one, on every kind of frame in memory; and what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,6 +12,7 @@ from conftest import build_frame, few, laid_out
 import puffer_frames
 from puffer_frames import Layout, Noise, Strata, Unit, calibrate, certificate_of, compose, verify
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, UncoveredFrameError
+from puffer_frames.verbs.ledgers.refined_chains import without_refined
 
 ROWS = 600
 RNG = np.random.default_rng(7)
@@ -144,6 +147,9 @@ def test_a_release_is_refined_once(key, tmp_path):
         with pytest.raises(CalibrationError, match="two refinements of one release"):
             compose(several)
     assert compose([first, second, second]).epsilon == 0.8
+    draws = [replace(frame.puffer.certificate, fingerprint="") for frame in (second, branch)]  # both interrupted
+    with pytest.raises(CalibrationError, match="two refinements of one release"):
+        without_refined([first.puffer.certificate, *draws])
 
 
 def test_epsilon_and_scales_must_leave_less_noise(key):

@@ -161,6 +161,20 @@ def test_scales_of_strata_divided_by_five(tmp_path):
         load_plan(path).release(table_of("strata").head(150), rng=1, allow_other_frame=True)
 
 
+@pytest.mark.parametrize("needs", [{}, {"empirical": 0.1}])
+def test_needs_of_beliefs_that_do_not_lead_to_the_scale(needs, tmp_path):
+    found = document("laplace noise")
+    choice = found["plan"]["plan"]["choices"]["score"]
+    choice["scale_per_belief"] = {name: needs.get(name, 0.0) for name in choice["scale_per_belief"]} if needs else {}
+    refused(found, tmp_path / "plan", "a binding belief that is none|a scale that no belief needs")
+
+
+def test_a_cost_that_was_not_given(tmp_path):
+    found = document("channel of labels")
+    found["plan"]["plan"]["options"]["cost"] = None
+    refused(found, tmp_path / "plan", "another cost of an error")
+
+
 @pytest.mark.parametrize("rows", [3, 40])
 def test_rows_of_a_unit(rows, tmp_path):
     found = document("units of independent rows")

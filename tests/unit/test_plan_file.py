@@ -106,7 +106,7 @@ def test_an_edit_by_accident(document, tmp_path):
     plan["plan"]["plan"]["choices"]["score"]["scale"] *= 2
     refused(tmp_path / "plan", json.dumps(plan), "its digest is another one")
     plan["digest"] = digest_of(plan["plan"], schema=plan["schema"])
-    refused(tmp_path / "plan", json.dumps(plan), "a scale that is not the one that was asked for")
+    refused(tmp_path / "plan", json.dumps(plan), "a scale that no belief needs")
     refused(tmp_path / "plan", json.dumps(document | {"schema": "1.1"}), "its digest is another one")
 
 

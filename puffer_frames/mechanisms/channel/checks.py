@@ -57,9 +57,11 @@ def check_channel_plan(plan: ChannelFit, /) -> None:
     _check_inputs(plan)
     require(bool(np.isfinite(column.cost).all() and (column.cost >= 0).all()), "costs that are no numbers")
     require(column.cost.shape == (inputs, inputs), "costs of another shape")
-    auto = not column.in_cells or plan.options.cost == "change"
-    if isinstance(plan.options.cost, str) and auto:
-        costs = cost_matrix(column.levels, plan.options.cost)
+    given = plan.options.cost
+    if not isinstance(given, str):
+        require(np.array_equal(np.asarray(given), column.cost), "another cost of an error")
+    elif not column.in_cells or given == "change":
+        costs = cost_matrix(column.levels, given)
         require(np.allclose(column.cost, costs, rtol=_NEAR, atol=0.0), "another cost of an error")
     _check_costs_by_secret(plan)
     _check_problem(plan)

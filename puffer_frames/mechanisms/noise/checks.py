@@ -27,6 +27,8 @@ _RANGED = ("any prior on the domain", "any prior within the observed range", "an
 """The beliefs of columns with noise for their ranges."""
 _NEAR = 1e-9
 """What rounding may change of a number that is computed anew."""
+_RAISED = 1.01
+"""A scale is above the largest need by what confirming it under every belief adds, which is far less than this."""
 
 
 def check_plan(plan: NoiseFit, /) -> None:
@@ -73,7 +75,9 @@ def _check_choice(choice: Choice, plan: NoiseFit) -> None:
     require(_is_scale(choice.scale) and all(map(_is_scale, needs.values())), "a scale that is none")
     require(choice.published_scale is None or _is_scale(choice.published_scale), "a published scale that is none")
     require(max(needs.values(), default=0.0) <= choice.scale, "a scale below that which a belief needs")
-    require(not needs or choice.binding_belief in needs, "a binding belief that is none")
+    require(needs.get(choice.binding_belief, -1.0) == max(needs.values(), default=0.0), "a binding belief that is none")
+    if plan.strata is None and plan.calibration == "exact":  # else it may be raised to that of other strata
+        require(choice.scale <= needs[choice.binding_belief] * _RAISED, "a scale that no belief needs")
     require(bool(choice.verified), "a scale that nothing confirms")
     require(all(found.confirms(asked) for found in choice.verified.values()), "a loss of more than was asked for")
     measured = [*choice.verified.values(), *(() if choice.observed is None else (choice.observed,))]

@@ -19,19 +19,20 @@ def without_refined(certificates: Sequence[Certificate], /) -> list[Certificate]
         For two refinements of one release: both were drawn given its noise, and nothing is known of them together.
     """
     refined = {link["fingerprint"] for one in certificates for link in one.refines}
-    left, seen = list[Certificate](), dict[str, str]()
+    left, seen = list[Certificate](), dict[str, Certificate]()
     for one in certificates:
         if one.fingerprint and one.fingerprint in refined:
             continue
-        before = {seen.get(link["fingerprint"]) for link in one.refines} - {None}
-        if before and before != {one.fingerprint or None}:
+        before = [seen[link["fingerprint"]] for link in one.refines if link["fingerprint"] in seen]
+        # a draw that was interrupted has no fingerprint: nobody knows that it is the same as another one
+        if any(not one.fingerprint or other.fingerprint != one.fingerprint for other in before):
             raise CalibrationError(
                 "the releases",
                 rule="ones of which a joint guarantee is known",
                 got="two refinements of one release",
                 hint="Refine the latest release of a chain; withdraw a refinement that was given to nobody.",
             )
-        seen |= {link["fingerprint"]: one.fingerprint for link in one.refines}
+        seen |= {link["fingerprint"]: one for link in one.refines}
         if not before:
             left.append(one)
     return left
