@@ -35,10 +35,7 @@ class PureOnly:
         return self._loss.pure(scale)
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """What the pure loss says: 0 where it is at most epsilon, otherwise between 0 and 1."""
-        found = self.pure(scale)
-        upper = 0.0 if found.bracket.upper <= epsilon else 1.0
-        return WorstCase(bracket=Bracket(lower=0.0, upper=upper), pair=found.pair)
+        return self.pure(scale).as_stick(epsilon)
 
 
 class NearbyLoss:

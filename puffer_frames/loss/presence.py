@@ -86,10 +86,7 @@ class RowsLoss(DiscreteLoss):
         return None if self._units > MOST_PAIRS_IN_CELLS else super().ratio_cells(scale)
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """What the pure loss says: 0 where it is at most epsilon, otherwise between 0 and 1."""
-        found = self.pure(scale)
-        upper = 0.0 if found.bracket.upper <= epsilon else 1.0
-        return WorstCase(bracket=Bracket(lower=0.0, upper=upper), pair=found.pair)
+        return self.pure(scale).as_stick(epsilon)
 
 
 def _frequencies(cells: IndexArray, starts: IndexArray, width: int, rows: slice) -> FloatArray:

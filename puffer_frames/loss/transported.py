@@ -234,9 +234,7 @@ class TransportedLoss:
         return WorstCase(bracket=Bracket(lower=0.0, upper=most), pair=(0, 1))
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """What the pure loss says: 0 where it is at most epsilon, otherwise between 0 and 1."""
-        upper = 0.0 if self.pure(scale).bracket.upper <= epsilon else 1.0
-        return WorstCase(bracket=Bracket(lower=0.0, upper=upper), pair=(0, 1))
+        return self.pure(scale).as_stick(epsilon)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import small_frame
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.numbers.presentation import Rows, as_html, as_text, plain, shown, upper_text
+from puffer_frames.numbers.presentation import Printed, Rows, plain, shown, upper_text
 from puffer_frames.priors.prior import FloatArray, Secret, middles
 from puffer_frames.priors.summary import Counts, Summary
 
@@ -114,7 +114,7 @@ def figure_of(found: Verification, /, *, delta: float) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class BatchReport:
+class BatchReport(Printed):
     """Whether a plan covers a batch of rows, and why. Nothing of them was released.
 
     It holds exact statistics of the batch and of the table of the plan: keep it private.
@@ -151,14 +151,6 @@ class BatchReport:
                 rows.append((f"{check}, {shown(column)}" if column else check, _lines(found)))
         private = "this report holds exact statistics of every secret; nothing was released"
         return "Batch: what the plan says of these rows", [*rows, ("keep private", private)]
-
-    def __str__(self) -> str:
-        return as_text(*self._shown())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return as_html(*self._shown())
 
 
 def report_of(findings: Iterable[Finding], /, *, same: bool, within: str, library: str) -> BatchReport:

@@ -140,13 +140,10 @@ class CoupledLoss:
         return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=worst)
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """What the pure loss says of the hockey stick: 0 where it is at most epsilon, nothing otherwise."""
         if scale <= self.span * _NO_NOISE:
             raw = self._raw().hockey_stick(0.0, epsilon=epsilon)
             return raw.at_most() if scale else raw
-        pure = self.pure(scale)
-        upper = 0.0 if pure.bracket.upper <= epsilon else 1.0
-        return WorstCase(bracket=Bracket(lower=0.0, upper=upper), pair=pure.pair)
+        return self.pure(scale).as_stick(epsilon)
 
     def _is_exact(self, pair: Pair) -> bool:
         """Whether `_of_atoms` knows more of a pair."""

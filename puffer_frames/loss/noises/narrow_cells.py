@@ -206,9 +206,6 @@ class StableCellMeansLoss(_CellMeansLoss):
         return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=found.pair)
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """What the pure loss says of the hockey stick: 0 where it is at most epsilon, nothing otherwise."""
         if not scale or self._width > _WIDEST * scale:
             return self._coarse.hockey_stick(scale, epsilon=epsilon)
-        pure = self.pure(scale)
-        upper = 0.0 if pure.bracket.upper <= epsilon else 1.0
-        return WorstCase(bracket=Bracket(lower=0.0, upper=upper), pair=pure.pair)
+        return self.pure(scale).as_stick(epsilon)

@@ -15,7 +15,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 from puffer_frames.errors import ArgumentError, ColumnNotFoundError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import small_frame
-from puffer_frames.numbers.presentation import Rows, as_html, as_text, shown
+from puffer_frames.numbers.presentation import Printed, Rows, shown
 from puffer_frames.priors.prior import FloatArray
 
 BoolArray: TypeAlias = NDArray[np.bool_]
@@ -99,7 +99,7 @@ class Interval(NamedTuple):
 
 @short_traceback
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
-class Estimate:
+class Estimate(Printed):
     """What a statistic of the values behind a release is estimated to be.
 
     `value` and `standard_error` are floats for one number, arrays for several: a matrix for covariances, else in the
@@ -230,14 +230,6 @@ class Estimate:
         rows = [("of", f"{of}; {self.rows:,} released rows"), ("estimates", text), ("interval", "at 95 %")]
         rows += [("assumed", assumption) for assumption in self.assumptions]
         return f"Estimate: {self.what}", [*rows, *(("note", note) for note in self.notes)]
-
-    def __str__(self) -> str:
-        return as_text(*self._shown())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return as_html(*self._shown())
 
 
 def _label(part: object) -> str:

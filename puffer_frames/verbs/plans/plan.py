@@ -25,7 +25,7 @@ from puffer_frames.mechanisms.request import Request, RowsRequest
 from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Reading
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.arguments import check_flag
-from puffer_frames.numbers.presentation import Rows, as_html, as_text, plain, shown_names
+from puffer_frames.numbers.presentation import Printed, Rows, as_html, plain, shown_names
 from puffer_frames.numbers.records import TAG, refused
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret
@@ -63,7 +63,7 @@ def fit(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Plan:
+class Plan(Printed):
     """The plan of a release. Deterministic: the same table and request give the same plan.
 
     It holds exact statistics of every secret. Keep it with the data; publish the certificate. What its mechanism found
@@ -549,11 +549,6 @@ class Plan:
         columns = f"release {shown_names(self.public[:_MOST_NAMED])}{more}, hide {shown_names(self.secret)}"
         title, rows = f"Plan: {columns}; epsilon = {plain(target.epsilon)}, {delta}", self.fitted.text(self.compared)
         return title, [*rows, ("from a file", f"without {', '.join(self.left_out)}")] if self.left_out else rows
-
-    def __str__(self) -> str:
-        return as_text(*self._shown())
-
-    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return as_html(*self._shown(), pictures=self.fitted.pictures(self))
