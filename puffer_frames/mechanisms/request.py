@@ -38,7 +38,7 @@ from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.beliefs import read_beliefs
 from puffer_frames.scales.joint.columns import check_weights
-from puffer_frames.scales.joint.measured_rows import MOST_COLUMNS
+from puffer_frames.scales.joint.coupled import MOST_COLUMNS
 from puffer_frames.scales.learned import Bootstrap, Contamination, OtherTable
 from puffer_frames.scales.repeats import MOST_REPEATS, Repeats, Unit
 from puffer_frames.scales.strata import Strata, Stratum

@@ -19,7 +19,7 @@ from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.choice import Choice, measure
 from puffer_frames.scales.columns import ANY_LAW, FEW_SECRETS, measure_observed, range_of
-from puffer_frames.scales.joint.measured_rows import any_joint_loss, measured, unrounded
+from puffer_frames.scales.joint.coupled import any_joint_loss, measured, unrounded
 from puffer_frames.scales.learned import Contamination, LearnedBelief, Population, observed_belief
 from puffer_frames.scales.search import smallest_scale_of
 from puffer_frames.scales.strata import worst

@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 import puffer_frames
 from puffer_frames import Channel, Layout
 from puffer_frames.noise.laplace import Laplace
-from puffer_frames.numbers.intervals import epsilon_at_least, share_at_least, share_at_most
+from puffer_frames.numbers.rounding import epsilon_at_least, share_at_least, share_at_most
 from puffer_frames.verbs.auditing.checks import is_clustered, is_same, is_same_order, runs_of, unique_share
 from puffer_frames.verbs.auditing.guesser import largest_advantage
 from puffer_frames.verbs.auditing.noise_tests import (

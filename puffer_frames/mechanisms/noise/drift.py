@@ -12,10 +12,9 @@ import numpy as np
 
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.file_checks import agree, is_close
-from puffer_frames.mechanisms.noise.column_choices import larger
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
-from puffer_frames.mechanisms.noise.strata_plan import kind_of_stratum
+from puffer_frames.mechanisms.noise.strata_plan import kind_of_stratum, larger
 from puffer_frames.mechanisms.request import Request
 from puffer_frames.noise.column_noise import unknown_stratum
 from puffer_frames.numbers.records import refused

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Self, TypeVar
 
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.mechanisms.noise.column_choices import choices_of
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
-from puffer_frames.mechanisms.noise.strata_plan import choose_in_strata
+from puffer_frames.mechanisms.noise.strata_plan import choices_of, choose_in_strata
 from puffer_frames.mechanisms.request import Request, SecretsOfPairs, lacking, lean_entry, lean_request, named_secrets
 from puffer_frames.noise.channel import changed_share
 from puffer_frames.noise.family import NoiseFamily

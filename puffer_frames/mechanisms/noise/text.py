@@ -14,7 +14,7 @@ from puffer_frames.mechanisms.channel.best import empirical_laws, find
 from puffer_frames.mechanisms.channel.column import in_cells
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.figures import ColumnError, PlanFigures, loss_bars, loss_of
-from puffer_frames.mechanisms.noise.drawn import NoisyColumn
+from puffer_frames.mechanisms.noise.curves import NoisyColumn
 from puffer_frames.mechanisms.noise.drift import target_of
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.noise.channel import changed_share
@@ -25,7 +25,7 @@ from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.cautions import LARGER, moved_text, share_at_ends, warn_of_useless
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import ANY_LAW
-from puffer_frames.scales.joint.measured_rows import any_joint_loss
+from puffer_frames.scales.joint.coupled import any_joint_loss
 from puffer_frames.scales.learned import Belief, replaced_rows
 from puffer_frames.scales.strata import StrataChoices
 

@@ -24,11 +24,10 @@ from puffer_frames.priors.joint_counts import JointCounts, JointRows
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.scales.choice import Choice, require_noise
-from puffer_frames.scales.joint.coupled import coupled_scales
-from puffer_frames.scales.joint.exchange import JointScales, joint_scales
-from puffer_frames.scales.joint.measured_rows import (
+from puffer_frames.scales.joint.coupled import (
     EMPIRICAL,
     JointBelief,
+    coupled_scales,
     figure,
     joint_beliefs,
     laws_of,
@@ -41,6 +40,7 @@ from puffer_frames.scales.joint.measured_rows import (
     worst_loss,
     wrong_rows,
 )
+from puffer_frames.scales.joint.exchange import JointScales, joint_scales
 
 _TINY = 2.0**-900
 """No scale is below this: the rest of the range of floats is for the grid."""

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from puffer_frames.numbers.intervals import epsilon_at_least, share_at_least, share_at_most
+from puffer_frames.numbers.rounding import epsilon_at_least, share_at_least, share_at_most
 from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.verbs.auditing.columns import ReleasedColumn
 

@@ -15,7 +15,7 @@ from puffer_frames.mechanisms.sequential.options import Sequential
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BERNOULLI, BOUNDED, GAUSSIAN, KANTOROVICH, MIXTURE, TRANSLATION
 from puffer_frames.scales.beliefs import ONLY
-from puffer_frames.scales.joint.measured_rows import MOST_COLUMNS
+from puffer_frames.scales.joint.coupled import MOST_COLUMNS
 from puffer_frames.scales.learned import Contamination, LearnedBelief
 from puffer_frames.verbs.requests.arguments import CompareArguments
 

@@ -22,12 +22,11 @@ from puffer_frames.mechanisms.channel.fitted import ChannelFit, Seen, roles_of
 from puffer_frames.mechanisms.channel.measure import reader_loss
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.noise import mechanism as noises
-from puffer_frames.mechanisms.noise.column_choices import with_labels
 from puffer_frames.mechanisms.noise.drift import target_of
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.noise.options import Noise
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_units
-from puffer_frames.mechanisms.noise.strata_plan import with_merged
+from puffer_frames.mechanisms.noise.strata_plan import with_labels, with_merged
 from puffer_frames.mechanisms.noise.text import spread_of
 from puffer_frames.mechanisms.registry import mechanism_for
 from puffer_frames.mechanisms.request import Request, is_joint

@@ -11,7 +11,7 @@ import numpy as np
 
 from puffer_frames.errors import ArgumentTypeError
 from puffer_frames.frames.table import small_rows
-from puffer_frames.mechanisms.noise.drawn import NoisePlan, NoisyColumn, Planned, columns_of
+from puffer_frames.mechanisms.noise.curves import NoisePlan, NoisyColumn, Planned, columns_of
 from puffer_frames.numbers.arguments import check_count, check_epsilon
 from puffer_frames.numbers.presentation import plain, upper_text
 from puffer_frames.papers.quilt.influence import FixedStart, stationary_influence

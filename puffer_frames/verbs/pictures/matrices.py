@@ -9,7 +9,7 @@ import numpy as np
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.mechanisms.channel.options import label_text
-from puffer_frames.mechanisms.noise.drawn import NoisePlan, NoisyColumn, Planned, coarse, coupling
+from puffer_frames.mechanisms.noise.curves import NoisePlan, NoisyColumn, Planned, coarse, coupling
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.verbs.pictures.style import COLOURS, SMALL, finish, new_axes, new_sheet, short, told_apart
 
