@@ -166,15 +166,6 @@ def _strata_scales(strata: StrataChoices | None, labels: Collection[str]) -> tup
     return tuple(found)
 
 
-def noise_draws(plan: NoiseFit, asked: RowsRequest, key: ReleaseKey, /) -> tuple[Draw, ...]:
-    """What is done to the values of each column: the same to all rows, or to those of each stratum."""
-    strata = plan.strata
-    if strata is None or strata.one_scale:
-        return _at_scales(plan, asked, plan.all_scales, key=key)
-    parts = tuple(_at_scales(plan, asked, scales, key=key) for scales in strata.scales.values())
-    return (ByStratum(given=strata.given, strata=tuple(strata.choices), parts=parts),)
-
-
 def _at_scales(plan: NoiseFit, asked: RowsRequest, scales: Mapping[str, float], *, key: ReleaseKey) -> tuple[Draw, ...]:
     """Noise on each column of numbers, and randomised response of each column of labels."""
     noise = [
@@ -364,7 +355,12 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
         return {name: found.clip(*ends[name]) if name in ends else found for name, found in values.items()}
 
     def draws(self, asked: RowsRequest, key: ReleaseKey, /) -> tuple[Draw, ...]:
-        return noise_draws(self, asked, key)
+        """What is done to the values of each column: the same to all rows, or to those of each stratum."""
+        strata = self.strata
+        if strata is None or strata.one_scale:
+            return _at_scales(self, asked, self.all_scales, key=key)
+        parts = tuple(_at_scales(self, asked, scales, key=key) for scales in strata.scales.values())
+        return (ByStratum(given=strata.given, strata=tuple(strata.choices), parts=parts),)
 
     def certificate(self, release: Release, /) -> Certificate:
         return release_certificate(self, release)
@@ -383,7 +379,46 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
         return profile_of(plan, epsilons)
 
     def robustness(self, plan: Owner, /) -> NativeFrame:
-        return _robustness(plan, self)
+        repeats, noise, asked = self.request.repeats, self.request.noise, target_of(self)
+        factor = repeats.factor(noise)
+        if LAWS in plan.left_out and self.strata is None and not self.is_joint:
+            raise CalibrationError(
+                "the plan",
+                rule="one that was made from a table, for what other beliefs need",
+                got=f"one from a file, without {LAWS}",
+                hint="Calibrate the table again with the same request.",
+            )
+        if self.strata is not None:
+            found = [
+                (name, leaning)
+                for name, choice in self.choices.items()
+                for leaning in strata_leanings(choice, delta=self.request.target.delta)
+            ]
+        elif self.is_joint:
+            found = [(", ".join(self.request.public), leaning) for leaning in joint_leanings(self.choices, asked)]
+        else:
+            found = [
+                (name, leaning)
+                for name, choice in self.choices.items()
+                for leaning in leanings(
+                    choice,
+                    asked.share(len(self.choices)),
+                    noise=noise,
+                    pairs=self.pairs,
+                    rows=repeats.measured,
+                    factor=factor,
+                )
+            ]
+        columns: dict[str, list[Any]] = {
+            "column": [name for name, _ in found],
+            "belief": [each.belief for _, each in found],
+            "covered": [each.covered for _, each in found],
+            "scale": [each.scale for _, each in found],
+            "loss": [each.loss for _, each in found],
+            "first": [str(each.pair[0]) for _, each in found],
+            "second": [str(each.pair[1]) for _, each in found],
+        }
+        return small_frame(columns, library=plan.library)
 
     def loss_given(self, plan: Owner, frame: NativeFrame, columns: str | Sequence[str], /) -> NativeFrame:
         return loss_given(plan, frame, columns)
@@ -459,46 +494,3 @@ def _refuse_levels(request: Request) -> None:
         raise ArgumentError("nulls", rule="given with a channel", got="level", hint=hint)
     if request.declared:
         raise ArgumentError("domain", rule="(low, high) beside noise", got="a list of levels", hint=hint)
-
-
-def _robustness(owner: Owner, plan: NoiseFit) -> NativeFrame:
-    repeats, noise, asked = plan.request.repeats, plan.request.noise, target_of(plan)
-    factor = repeats.factor(noise)
-    if LAWS in owner.left_out and plan.strata is None and not plan.is_joint:
-        raise CalibrationError(
-            "the plan",
-            rule="one that was made from a table, for what other beliefs need",
-            got=f"one from a file, without {LAWS}",
-            hint="Calibrate the table again with the same request.",
-        )
-    if plan.strata is not None:
-        found = [
-            (name, leaning)
-            for name, choice in plan.choices.items()
-            for leaning in strata_leanings(choice, delta=plan.request.target.delta)
-        ]
-    elif plan.is_joint:
-        found = [(", ".join(plan.request.public), leaning) for leaning in joint_leanings(plan.choices, asked)]
-    else:
-        found = [
-            (name, leaning)
-            for name, choice in plan.choices.items()
-            for leaning in leanings(
-                choice,
-                asked.share(len(plan.choices)),
-                noise=noise,
-                pairs=plan.pairs,
-                rows=repeats.measured,
-                factor=factor,
-            )
-        ]
-    columns: dict[str, list[Any]] = {
-        "column": [name for name, _ in found],
-        "belief": [each.belief for _, each in found],
-        "covered": [each.covered for _, each in found],
-        "scale": [each.scale for _, each in found],
-        "loss": [each.loss for _, each in found],
-        "first": [str(each.pair[0]) for _, each in found],
-        "second": [str(each.pair[1]) for _, each in found],
-    }
-    return small_frame(columns, library=owner.library)

@@ -258,18 +258,6 @@ def _next(plan: TableFit) -> str:
     return f"too many changes? Leave out {names}, merge rare levels there, or ask for a larger epsilon"
 
 
-def table_figures(plan: TableFit, /) -> PlanFigures:
-    """What its report shows as pictures."""
-    errors = tuple(
-        ColumnError(name=name, error=share, constant=1.0, spread=None) for name, share in plan.kept.changed.items()
-    )
-    losses = (
-        ("the fitted network", *at_most(plan.request.target.epsilon)),
-        ("networks fitted again", *at_most(plan.worst_tail)),
-    )
-    return PlanFigures(whom="of one record", what=_WHAT, errors=errors, losses=losses)
-
-
 FEW_COLUMNS = 4
 """More public columns are released column by column by default."""
 LEAST_EPSILON, MOST_EPSILON = 1e-4, 100.0
@@ -311,7 +299,15 @@ class FittedTable(TableFit, Fitted[CodedRows]):
         return table_rows(self)
 
     def figures(self) -> PlanFigures:
-        return table_figures(self)
+        """What its report shows as pictures."""
+        errors = tuple(
+            ColumnError(name=name, error=share, constant=1.0, spread=None) for name, share in self.kept.changed.items()
+        )
+        losses = (
+            ("the fitted network", *at_most(self.request.target.epsilon)),
+            ("networks fitted again", *at_most(self.worst_tail)),
+        )
+        return PlanFigures(whom="of one record", what=_WHAT, errors=errors, losses=losses)
 
     def complete(
         self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: RowOrder | None
