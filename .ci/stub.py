@@ -76,7 +76,7 @@ def sources() -> dict[str, str]:
     """Which module the names come from that the signatures use."""
     found = dict(CALIBRATIONS)
     found["Figure"] = "matplotlib.figure"
-    for module in (attached, audited, planned, arguments, estimated, estimation, plotted):
+    for module in (plotted, attached, audited, planned, arguments, estimated, estimation):
         for node in ast.parse(inspect.getsource(module)).body:
             if isinstance(node, ast.ImportFrom):
                 found |= {alias.name: node.module for alias in node.names}

@@ -16,7 +16,7 @@ import pandas as pd
 from puffer_frames import Contamination, Noise, Population, calibrate
 from puffer_frames.loss.engine import belief_loss, privacy_loss
 from puffer_frames.noise.families import LAPLACE
-from puffer_frames.scales.observed import observed_belief
+from puffer_frames.scales.learned import observed_belief
 
 
 def seconds(call, rounds):

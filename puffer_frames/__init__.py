@@ -33,8 +33,8 @@ from puffer_frames.errors import (
     WeakGuaranteeWarning,
     WideNoiseWarning,
 )
+from puffer_frames.mechanisms.arguments import Layout
 from puffer_frames.mechanisms.channel.options import Channel
-from puffer_frames.mechanisms.layout import Layout
 from puffer_frames.mechanisms.noise.options import Noise
 from puffer_frames.mechanisms.sequential.options import Sequential
 from puffer_frames.noise.gaussian import Gaussian

@@ -12,11 +12,7 @@ import puffer_frames
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "puffer_frames"
 PAGES = ("CONTRIBUTING.md", "docs/glossary.md", "docs/noise_family.md", "docs/mechanism.md", "docs/theorem.md")
-ADDED = {
-    "puffer_frames/noise/logistic.py",
-    "puffer_frames/papers/range.py",
-    "puffer_frames/mechanisms/merging.py",
-}
+ADDED = {"puffer_frames/noise/logistic.py", "puffer_frames/papers/range.py", "puffer_frames/mechanisms/merging.py"}
 """Files that a page tells its reader to write."""
 FEWEST = {
     "CONTRIBUTING.md": 50,

@@ -13,7 +13,7 @@ from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import EXACT_COUNT
 from puffer_frames.papers.quilt.scales import Chain
-from puffer_frames.priors.chain_box import ChainBox
+from puffer_frames.priors.markov import ChainBox
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.learned import Population

@@ -18,7 +18,7 @@ from puffer_frames.priors.pairs import ProtectedPairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.drift import Batch
-from puffer_frames.scales.joint.measured_rows import any_joint_loss
+from puffer_frames.scales.joint.coupled import any_joint_loss
 from puffer_frames.scales.repeats import Repeats
 from puffer_frames.scales.strata import StrataChoices
 

@@ -16,12 +16,12 @@ from puffer_frames.frames.columns import Name, NativeFrame
 from puffer_frames.mechanisms.arguments import (
     BeliefArgument,
     EachMechanism,
+    Layout,
     NullsWord,
     PairsArgument,
     RowMechanism,
     SecretsWord,
 )
-from puffer_frames.mechanisms.layout import Layout
 from puffer_frames.mechanisms.noise.options import CalibrationWord
 from puffer_frames.noise.families import NoiseArgument
 from puffer_frames.noise.stream import RandomSource

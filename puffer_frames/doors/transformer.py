@@ -33,12 +33,13 @@ from puffer_frames.frames.table import is_frame, library_of, open_table
 from puffer_frames.mechanisms.arguments import (
     BeliefArgument,
     CalibrateArguments,
+    Layout,
     NullsWord,
     PairsArgument,
     RowMechanism,
     SecretsWord,
+    check_layout,
 )
-from puffer_frames.mechanisms.layout import Layout, check_layout
 from puffer_frames.mechanisms.request import RowsRequest
 from puffer_frames.noise.stream import RandomSource
 from puffer_frames.numbers.arguments import check_flag

@@ -14,8 +14,8 @@ from puffer_frames.errors import ArgumentTypeError
 from puffer_frames.frames.columns import rows_text
 from puffer_frames.frames.hints import are_written_numbers, from_text
 from puffer_frames.frames.summary import check_few_levels, levels_of, sorted_levels
+from puffer_frames.noise.channel import Integers, looked_up, places_of
 from puffer_frames.noise.draw import Codes, Levels, other_levels
-from puffer_frames.noise.joint_levels import Integers, looked_up, places_of
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.prior import FloatArray
 

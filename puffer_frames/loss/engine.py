@@ -15,12 +15,11 @@ from puffer_frames.loss.displaced import DisplacedLoss
 from puffer_frames.loss.loss_law import UnitLoss
 from puffer_frames.loss.mixtures.many_gaussians import FEWEST_BANDED, ManyGaussiansLoss
 from puffer_frames.loss.mixtures.mixture import MixtureLoss
-from puffer_frames.loss.noises.coupled import CoupledLoss
+from puffer_frames.loss.noises.coupled import CoupledLoss, CoupledSetsLoss
 from puffer_frames.loss.noises.gaussian_noise import GaussianNoiseLoss, ManyWidenedLoss
 from puffer_frames.loss.noises.narrow_cells import GaussianCellMeansLoss, StableCellMeansLoss
 from puffer_frames.loss.noises.stable_noise import StableNoiseLoss
 from puffer_frames.loss.outcome import Loss, WorstCase
-from puffer_frames.loss.sets.coupled_sets import CoupledSetsLoss
 from puffer_frames.loss.sets.gaussian_sets import GaussianSetsLoss
 from puffer_frames.loss.sets.laplace_sets import LaplaceSetsLoss, check_pairs_of_sets
 from puffer_frames.noise.families import LAPLACE, NoiseArgument, noise_family
@@ -44,15 +43,12 @@ class LargestLoss:
         self.resolution = min(loss.resolution for loss in losses)
 
     def only(self, pair: Pair, /) -> LargestLoss:
-        """The same for one of the pairs."""
         return LargestLoss([loss.only(pair) for loss in self._losses])
 
     def pure(self, scale: float, /) -> WorstCase:
-        """Largest pure loss over the pairs."""
         return _largest([loss.pure(scale) for loss in self._losses])
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """Largest hockey stick over the pairs."""
         return _largest([loss.hockey_stick(scale, epsilon=epsilon) for loss in self._losses])
 
 

@@ -24,6 +24,11 @@ class WorstCase:
         """What the loss without noise says of that with some noise: it is at most as large."""
         return WorstCase(bracket=Bracket(lower=0.0, upper=self.bracket.upper), pair=self.pair)
 
+    def as_stick(self, epsilon: float, /) -> WorstCase:
+        """What this pure loss says of the hockey stick: 0 where it is at most epsilon, otherwise between 0 and 1."""
+        upper = 0.0 if self.bracket.upper <= epsilon else 1.0
+        return WorstCase(bracket=Bracket(lower=0.0, upper=upper), pair=self.pair)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:

@@ -94,16 +94,11 @@ class TransportStep:
     def limit_above(self, costs: FloatArray, most: FloatArray, start: FloatArray, up: float, /) -> FloatArray:
         """Factors that suffice for every later step, little more than needed.
 
-        Parameters
-        ----------
-        costs : array, shape (states, states)
-            What a state in the place of another one costs, counted once.
-        most : array, shape (states, states)
-            Factors that are known to suffice, whatever others do; infinite where none are.
-        start : array, shape (states, states)
-            Factors that may suffice too, and be smaller.
-        up : float
-            A factor for the rounding of a step.
+        - `costs` (array, shape (states, states)): What a state in the place of another one costs, counted once.
+        - `most` (array, shape (states, states)): Factors that are known to suffice, whatever others do; infinite where
+          none are.
+        - `start` (array, shape (states, states)): Factors that may suffice too, and be smaller.
+        - `up`: A factor for the rounding of a step.
         """
         ends, ones = np.log(most), np.ones_like(start)
 
@@ -130,8 +125,7 @@ class TransportStep:
                 while length > _SHORTEST_RAY and not suffice(np.maximum(lower - length * ray, 0.0)):
                     length /= 4
             logs = np.maximum(lower - (length if length > _SHORTEST_RAY else 0.0) * ray, 0.0)
-        limit: FloatArray = np.exp(logs)
-        return limit
+        return np.exp(logs)
 
     def rising_limit(self, costs: FloatArray, found: FloatArray, grown: FloatArray, up: float, /) -> FloatArray:
         """The same from factors of one step that grew so much last; infinite where none are found on their way."""
@@ -185,29 +179,15 @@ class TransportedLoss:
     is enough for the next step. The times before are those of the chain read backwards. The loss at a time is at most
     :math:`D_{ab}/b + \log B(a, b)` of both sides.
 
-    Parameters
-    ----------
-    chains : sequence of MarkovChain
-        Beliefs, each with a stationary or given start.
-    change : array, shape (states, states)
-        D, in units of the released numbers.
-    times : int or array of bool, shape (times,)
-        The length of the longest series, which serves shorter ones; or which times of one series are counted. Other
-        times move nothing, so that a length is an upper bound for series with gaps.
+    - `chains` (sequence of MarkovChain): Beliefs, each with a stationary or given start.
+    - `change` (array, shape (states, states)): D, in units of the released numbers.
+    - `times` (shape (times,)): The length of the longest series, which serves shorter ones; or which times of one
+      series are counted. Other times move nothing, so that a length is an upper bound for series with gaps.
+    Raises ArgumentError for more than 64 states, a chain with any start, and too long a series with a given one.
 
-    Raises
-    ------
-    ArgumentError
-        For more than 64 states, a chain with any start, and too long a series with a given one.
-
-    Notes
-    -----
     **Cost** per evaluation: O(n k^4) for k states, where n is the number of times until the factors have settled; for
     a given start all times.
-
-    References
-    ----------
-    docs/theory.md, section 10, "Transport along the chain".
+    See docs/theory.md, section 10, "Transport along the chain".
     """
 
     def __init__(self, chains: Sequence[MarkovChain], change: FloatArray, /, *, times: int | NDArray[np.bool_]) -> None:
@@ -254,9 +234,7 @@ class TransportedLoss:
         return WorstCase(bracket=Bracket(lower=0.0, upper=most), pair=(0, 1))
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """What the pure loss says: 0 where it is at most epsilon, otherwise between 0 and 1."""
-        upper = 0.0 if self.pure(scale).bracket.upper <= epsilon else 1.0
-        return WorstCase(bracket=Bracket(lower=0.0, upper=upper), pair=(0, 1))
+        return self.pure(scale).as_stick(epsilon)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -341,8 +319,7 @@ class _Sides:
 
 def _costs(moved: FloatArray) -> FloatArray:
     """By how much the noise hides a move less than none, rounded up; moved is given in scales."""
-    costs: FloatArray = np.exp(moved) * (1 + 4 * UNIT_ROUNDOFF * (moved + 2))
-    return costs
+    return np.exp(moved) * (1 + 4 * UNIT_ROUNDOFF * (moved + 2))
 
 
 def _stretched(limit: FloatArray | None, ratio: float) -> FloatArray | None:

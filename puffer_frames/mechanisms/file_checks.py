@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, cast
 
-from puffer_frames.errors import PufferError
+from puffer_frames.errors import ArgumentTypeError, PufferError
+from puffer_frames.frames.columns import as_names
 from puffer_frames.frames.roles import Roles
+from puffer_frames.frames.table import Table
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.mechanisms.arguments import Options
-from puffer_frames.mechanisms.checks import check_merge
-from puffer_frames.mechanisms.request import Request, can_compose, check_given, check_repeats
-from puffer_frames.mechanisms.secrets_of_pairs import SecretsOfPairs
+from puffer_frames.mechanisms.arguments import Options, check_merge
+from puffer_frames.mechanisms.request import Request, SecretsOfPairs, can_compose, check_given, check_repeats
 from puffer_frames.noise.postprocessing import check_bounds
 from puffer_frames.numbers.arguments import check_count, check_word
 from puffer_frames.numbers.records import refused
@@ -30,6 +30,51 @@ from puffer_frames.scales.drift import is_within
 from puffer_frames.scales.joint.columns import check_weights
 from puffer_frames.scales.learned import LearnedBelief
 from puffer_frames.scales.repeats import MOST_REPEATS
+
+KINDS = ("labels", "booleans", "numbers")
+"""What a column may hold."""
+
+
+def kinds_of(table: Table, request: Request, /) -> dict[str, str]:
+    """What the secret, given and public columns of a request hold."""
+    names = dict.fromkeys((*request.secret, *request.given_columns, *request.public))
+    return {name: table.kind_of(name) for name in names}
+
+
+def check_kinds(kinds: Mapping[str, str], request: Request, /) -> None:
+    """Raise PlanFileError for kinds of other columns, or what is no kind."""
+    known = {*request.secret, *request.given_columns, *request.public}
+    if not set(kinds) <= known or not set(kinds.values()) <= set(KINDS):
+        raise refused("kinds of other columns")
+
+
+def check_columns(
+    table: Table, request: Request, roles: Roles, /, *, kinds: Mapping[str, str], coded: Collection[str] = ()
+) -> None:
+    """Check that a frame has the columns of a plan, and that they hold what they held there.
+
+    - `roles`: What the columns are for in this frame.
+    - `kinds` (mapping of column to str): Of the plan, as `kinds_of`.
+    - `coded` (collection of str): Columns that are released through a channel: there truth values are labels, and not
+      numbers.
+    Raises ColumnNotFoundError for a column that is not there; ArgumentError for a column with two roles;
+    ArgumentTypeError for a column of labels that holds numbers, and the other way round.
+    """
+    roles.check_names(table.names)
+    if request.unit is not None:
+        as_names(request.unit.column, table.names, role="unit")
+    for name, known in kinds.items():
+        found = table.kind_of(name)
+        both_numbers = {known, found} == {"booleans", "numbers"} and name not in coded
+        if found != known and not both_numbers:
+            role = "secret" if name in request.secret else "public" if name in request.public else "given"
+            raise ArgumentTypeError(
+                f"the {role} column {name!r}",
+                rule=f"of {known}, as in the plan",
+                got=f"a column of {found}",
+                hint="Convert it to what it was when the plan was made, or calibrate this frame.",
+            )
+
 
 _CHECKSUM = re.compile(r"(?:[0-9a-f]{64})+")
 _ROUNDING = 1e-9

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 from puffer_frames.errors import ArgumentError
-from puffer_frames.frames.columns import Name, as_names, as_row_id
+from puffer_frames.frames.columns import Name, NativeFrame, as_names, as_row_id
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import is_frame
 from puffer_frames.loss.engine import COMPOSED
-from puffer_frames.mechanisms.arguments import CalibrateArguments, MechanismName, Options
-from puffer_frames.mechanisms.checks import (
+from puffer_frames.mechanisms.arguments import (
+    CalibrateArguments,
+    Layout,
+    MechanismName,
+    Options,
+    check_layout,
     check_mechanism,
     check_publish,
     check_secrets,
@@ -21,19 +25,21 @@ from puffer_frames.mechanisms.checks import (
     read_given,
     split_domain,
 )
-from puffer_frames.mechanisms.layout import Layout, check_layout
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds, check_bounds, in_words
 from puffer_frames.numbers.arguments import check_count, check_flag, check_word
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED, KANTOROVICH, PUBLISHED_FOR
 from puffer_frames.priors.apart import by_column
-from puffer_frames.priors.level_counts import Level
+from puffer_frames.priors.joint_counts import JointCounts
+from puffer_frames.priors.level_counts import Level, LevelCounts
+from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret
+from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.beliefs import read_beliefs
 from puffer_frames.scales.joint.columns import check_weights
-from puffer_frames.scales.joint.measured_rows import MOST_COLUMNS
-from puffer_frames.scales.learned import Bootstrap, Contamination
+from puffer_frames.scales.joint.coupled import MOST_COLUMNS
+from puffer_frames.scales.learned import Bootstrap, Contamination, OtherTable
 from puffer_frames.scales.repeats import MOST_REPEATS, Repeats, Unit
 from puffer_frames.scales.strata import Strata, Stratum
 
@@ -122,11 +128,7 @@ class RowsRequest:
         kept, numbered = as_names(layout.keep, labels, role="keep"), as_row_id(layout.row_id, labels)
         return cls(
             roles=Roles.of(
-                secret=request.secret,
-                public=request.public,
-                given=request.given_columns,
-                keep=kept,
-                row_id=numbered,
+                secret=request.secret, public=request.public, given=request.given_columns, keep=kept, row_id=numbered
             ),
             layout=RowOrder(index=layout.index, shuffle=layout.shuffle),
             bounds=check_bounds(layout.clip, role="clip", columns=request.public, finite=False),
@@ -286,3 +288,79 @@ def can_compose(request: Request, repeats: Repeats, /) -> bool:
     several = repeats.assumed == "independent" and repeats.rows > 1
     asked = request.target.delta > 0 and request.calibration == "exact" and isinstance(request.noise, COMPOSED)
     return known and several and asked
+
+
+class SecretsOfPairs:
+    """What is found for a request and a table, whatever the mechanism."""
+
+    __slots__ = ()
+
+    request: Request
+    pairs: Pairs
+    """"all", or the protected pairs of secrets."""
+    rows_per_secret: Mapping[Secret, int]
+    """Rows of each secret, or of each column and value where these are protected by themselves."""
+    rows: int
+    """Rows of the table, complete ones."""
+
+    @property
+    def secrets(self) -> tuple[Secret, ...]:
+        """The values of the secret that the pairs name."""
+        return tuple(named_secrets(self.pairs, self.rows_per_secret))
+
+    def protected_rows(self, rows: Mapping[Secret, int], /) -> dict[Secret, int]:
+        """Of the rows of each secret those of each that the pairs name, or of each column and value of it."""
+        return protected_rows(rows, self.request, named=self.secrets)
+
+
+def named_secrets(pairs: Pairs, secrets: Iterable[Secret], /) -> list[Secret]:
+    """The secrets that pairs name, each once."""
+    return list(secrets) if pairs == "all" else list(dict.fromkeys(secret for pair in pairs for secret in pair))
+
+
+def lacking(request: Request, /) -> tuple[str, ...]:
+    """Beliefs that cannot be read back, in words."""
+    given = sum(isinstance(entry, Mapping) for entry in request.beliefs)
+    tables = sum(isinstance(entry, (OtherTable, LevelCounts, JointCounts)) for entry in request.beliefs)
+    words = ["side knowledge"] * bool(given) + ["other tables"] * bool(tables)
+    return tuple(words)
+
+
+def lean_request(request: Request, pairs: Pairs, /) -> Request:
+    """With the pairs as they were read: those that were given may have been read up."""
+    return replace(
+        request,
+        pairs="all" if request.apart else pairs,
+        given=None if request.given is None else replace(request.given, columns=request.given_columns),
+        beliefs=tuple(lean_entry(entry) for entry in request.beliefs),
+    )
+
+
+def lean_entry(entry: Any, /) -> Any:
+    """A belief that was asked for; of side knowledge and other tables what is left is that there were some."""
+    if isinstance(entry, Mapping):
+        return {}
+    if isinstance(entry, OtherTable):
+        return replace(entry, counts={})
+    if isinstance(entry, LevelCounts):
+        return replace(entry, levels=(), counts={})
+    if isinstance(entry, JointCounts):
+        return replace(entry, counts={}, labels={})
+    return entry
+
+
+Found: TypeAlias = Summary | LevelCounts | JointCounts
+
+
+def with_other_tables(request: Request, count: Callable[[NativeFrame], Found], /) -> Request:
+    """The request with the frames among its beliefs counted; raises as for the frame to release."""
+
+    def read(frame: NativeFrame) -> OtherTable | LevelCounts | JointCounts:
+        found = count(frame)
+        if request.apart:
+            found = found.grouped(by_column(found.counts, request.secret))
+        return OtherTable(counts=found.counts, radius=found.radius) if isinstance(found, Summary) else found
+
+    if not any(map(is_frame, request.beliefs)):
+        return request
+    return replace(request, beliefs=[read(entry) if is_frame(entry) else entry for entry in request.beliefs])

@@ -87,22 +87,12 @@ def add_noise(
 ) -> FloatArray:
     r"""Values on the grid g plus grid noise, :math:`y = g\,(\mathrm{rint}(x / g) + N)`.
 
-    Parameters
-    ----------
-    values : array of float, or of int to 2**53, shape (n,)
-        Finite, in units of the column.
-    sampler : Sampler
-    stream : Stream
-        Of the release and the column: the same stream gives the same noise to the same row.
-    rows : range of step 1 or array of int, shape (n,), optional
-        Numbers of the rows, in any order; by default 0, ..., n - 1.
-    threads : int, optional
-        By default one, two from about two million rows on.
-    workspaces : Workspaces, optional
-        Of earlier calls.
+    - `values` (array of float, or of int to 2**53, shape (n,)): Finite, in units of the column.
+    - `stream`: Of the release and the column: the same stream gives the same noise to the same row.
+    - `rows` (shape (n,)): Numbers of the rows, in any order; by default 0, ..., n - 1.
+    - `threads`: By default one, two from about two million rows on.
+    - `workspaces`: Of earlier calls.
 
-    Notes
-    -----
     **Guarantee**: g is a power of two, so x/g and the product are exact, the rounding moves a value by at most g/2,
     and the sum is the correctly rounded one: a function of the exact sum alone, hence post-processing of it,
     however large x/g and N are. A sum beyond the range of floats becomes the largest float. **Cost**: some nanoseconds
@@ -174,14 +164,7 @@ def noise_on_grid(released: FloatArray, values: Reals, grid: float, /) -> FloatA
 
 
 def _add_block(
-    values: Reals,
-    sampler: Sampler,
-    stream: Stream,
-    rows: Rows,
-    out: FloatArray,
-    workspace: Workspace,
-    *,
-    chunk: int,
+    values: Reals, sampler: Sampler, stream: Stream, rows: Rows, out: FloatArray, workspace: Workspace, *, chunk: int
 ) -> None:
     left, starts = [], range(0, out.size, chunk)
     for start in starts:

@@ -80,20 +80,12 @@ class Cells:
     ) -> Cells:
         """Fill the table.
 
-        Parameters
-        ----------
-        grid, bits, slope, rate
-            The attributes.
-        flat, rest : sequence, one number per cell
-            Probabilities of the flat part and of the rest of every cell, in any unit, exact.
-        beyond : int
-            What is left after the last cell, in the same unit: a law without memory starts anew there. With 0 the last
-            rest stands for it.
-
-        Raises
-        ------
-        ValueError
-            For more cells, or points of a cell, than the table and floats hold.
+        - `grid`, `bits`, `slope`, `rate`: The attributes.
+        - `flat`, `rest` (sequence, one number per cell): Probabilities of the flat part and of the rest of every cell,
+          in any unit, exact.
+        - `beyond`: What is left after the last cell, in the same unit: a law without memory starts anew there. With 0
+          the last rest stands for it.
+        Raises ValueError for more cells, or points of a cell, than the table and floats hold.
         """
         parts = [*flat, *rest]
         total = sum(parts) + beyond
@@ -170,5 +162,4 @@ class Cells:
         """The rest of a cell at a place, relative to that at its first: expm1(D_last - D_f) / expm1(D_last)."""
         last, start = (1 << self.bits) - 1.0, 2.0 * cell * (1 << self.bits)
         fall = (last - place) * (self.rate + self.slope * (start + last + place + 1.0))
-        height: FloatArray = np.expm1(fall) / np.expm1(last * (self.rate + self.slope * (start + last + 1.0)))
-        return height
+        return np.expm1(fall) / np.expm1(last * (self.rate + self.slope * (start + last + 1.0)))

@@ -2,20 +2,99 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.noise.adding import BLOCK_ROWS, CHUNK_ROWS, MANY_ROWS
 from puffer_frames.noise.draw import Arrays, Codes, Columns, Levels, Move, other_levels
-from puffer_frames.noise.joint_levels import Integers, JointLevels, levels_at, looked_up, places_of
 from puffer_frames.noise.stream import Purpose, ReleaseKey, Rows, Stream, Workspace
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.prior import FloatArray
+
+Number = TypeVar("Number", bound=np.integer[Any])
+Integers: TypeAlias = NDArray[np.integer[Any]]
+_Start: TypeAlias = tuple[tuple[type, Level], ...]
+"""The levels of some of the first columns."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointLevels:
+    """The joint levels that some columns have, and the number of each."""
+
+    columns: tuple[str, ...]
+    numbers: Mapping[Levels, int]
+    """Per joint level a number from 0; several may share one."""
+
+    @property
+    def reads(self) -> dict[str, Levels]:
+        """The levels of each column."""
+        return {name: levels_at(k, self.numbers) for k, name in enumerate(self.columns)}
+
+    @property
+    def unknown(self) -> int:
+        """The number of a joint level that is none of these."""
+        return 1 + max(self.numbers.values())
+
+    def prepared(self) -> Callable[[Arrays], Integers]:
+        """From the codes of the levels in each column to the numbers of the rows.
+
+        **Cost**: one look-up per row and column, in a table of the joint levels so far by the levels of the column.
+        """
+        reads, tables = self.reads, []
+        joint = {tuple(map(typed, levels)): number for levels, number in self.numbers.items()}
+        before: dict[_Start, int] = {(): 0}
+        for k, own in enumerate(reads.values()):
+            last = k + 1 == len(self.columns)
+            found = joint if last else {start: n for n, start in enumerate(dict.fromkeys(j[: k + 1] for j in joint))}
+            unknown = self.unknown if last else len(found)
+            # a row of its own for what was unknown before
+            table = np.full((len(before) + 1, len(own)), unknown, dtype=np.uint16 if unknown < 1 << 16 else np.intp)
+            places = {typed(level): place for place, level in enumerate(own)}
+            for start, number in found.items():
+                table[before[start[:k]], places[start[k]]] = number
+            tables.append(table)
+            before = found
+
+        def numbers(arrays: Arrays) -> Integers:
+            first, *others = (cast(Integers, arrays[name]) for name in self.columns)
+            found: Integers = looked_up(tables[0][0], first)
+            for table, codes in zip(tables[1:], others, strict=True):
+                found = table.ravel().take(found.astype(np.intp) * table.shape[1] + codes)
+            return found
+
+        return numbers
+
+
+def levels_at(place: int, joint: Sequence[Levels] | Mapping[Levels, int], /) -> Levels:
+    """The different levels of one of the columns, as they come."""
+    return tuple(level for _, level in dict.fromkeys(typed(levels[place]) for levels in joint))
+
+
+def places_of(entries: Iterable[Level], levels: Levels, /) -> Codes:
+    """Place of each entry in a list of different levels; the list's length for any other."""
+    places = {typed(level): place for place, level in enumerate(levels)}
+    return np.array([places.get(typed(entry), len(levels)) for entry in entries], dtype=np.uint16)
+
+
+def looked_up(table: NDArray[Number], codes: Integers, /) -> NDArray[Number]:
+    """The entries of a table; the codes themselves where these are their own entries, without a copy."""
+    if np.array_equal(table, np.arange(table.size)):
+        return codes.astype(table.dtype, copy=False)
+    return table.take(codes)
+
+
+def typed(level: Level, /) -> tuple[type, Level]:
+    """1 and True are two levels."""
+    return type(level), level
+
 
 TOTAL_BITS = 62
 """The weights of a row of a channel sum to 2 to the power of this."""
@@ -28,19 +107,10 @@ _GUIDE_BITS = 12
 class ChannelTable:
     """The weights of a channel, ready to be drawn from.
 
-    Parameters
-    ----------
-    weights : array of int, shape (inputs, outputs)
-        Not negative; each row sums to 2**62: the probability of output j given input i is weights[i, j] / 2**62.
-        At most 16,384 inputs, and 256 outputs.
+    - `weights` (array of int, shape (inputs, outputs)): Not negative; each row sums to 2**62: the probability of output
+      j given input i is weights[i, j] / 2**62. At most 16,384 inputs, and 256 outputs.
+    Raises ValueError for anything else.
 
-    Raises
-    ------
-    ValueError
-        For anything else.
-
-    Notes
-    -----
     A row's output is the number of cumulative weights that are at most its word of 62 bits, so its law is that of the
     weights exactly. A table of the first 12 bits of the word finds most outputs; a search finds the others.
     """
@@ -211,3 +281,31 @@ class NumberChannel:
             return {self.column: self.outputs[self.table.draw(codes, stream, rows)]}
 
         return move
+
+
+def changed_share(levels: int, scale: float, /) -> float:
+    r"""The probability :math:`(m - 1) / (m - 1 + e^{1/b})` that a label is replaced, of m levels and a scale b."""
+    if not scale or levels < 2:
+        return 0.0
+    others = (levels - 1) * math.exp(-1 / scale)
+    return others / (1 + others)
+
+
+def randomised_response(levels: int, scale: float, /) -> NDArray[np.int64]:
+    r"""The channel whose probability of another level is at least :math:`e^{-1/b}` times that of the level itself.
+
+    - `levels`: m, at least 1.
+    - `scale`: b; 0 for no change.
+    Returns: Probabilities in units of 2**-62, equal for all other levels. The largest log-ratio of two rows is at most
+    1/b.
+    """
+    total = 1 << TOTAL_BITS
+    weights = np.zeros((levels, levels), dtype=np.int64)
+    if not scale or levels < 2:
+        np.fill_diagonal(weights, total)
+        return weights
+    share = Fraction(math.exp(-1 / scale)) * (1 + Fraction(1, 2**50))  # at least the exact one
+    other = min(math.ceil(total * share / (1 + (levels - 1) * share)) + 1, total // levels)
+    weights[:] = other
+    np.fill_diagonal(weights, total - (levels - 1) * other)
+    return weights

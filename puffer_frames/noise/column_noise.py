@@ -6,11 +6,99 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from puffer_frames.noise.adding import add_noise
-from puffer_frames.noise.draw import Arrays, Columns, Move
+from puffer_frames.errors import CalibrationError
+from puffer_frames.noise.adding import Reals, add_noise
+from puffer_frames.noise.channel import Integers, JointLevels
+from puffer_frames.noise.draw import Arrays, Columns, Draw, Levels, Move, numbered
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds, Replacement, postprocess
 from puffer_frames.noise.stream import Purpose, ReleaseKey, Rows, Workspaces
+from puffer_frames.priors.prior import IndexArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByStratum:
+    """Other draws for the rows of each stratum."""
+
+    given: tuple[str, ...]
+    """Names of the columns whose joint value is the stratum."""
+    strata: tuple[Levels, ...]
+    """Their values, per stratum."""
+    parts: tuple[tuple[Draw, ...], ...]
+    """The draws of each stratum, in all of the same columns with the same levels; none reads a given column."""
+
+    def __post_init__(self) -> None:
+        first, *others = ([(draw.reads, draw.writes) for draw in part] for part in self.parts)
+        if any(other != first for other in others):
+            raise ValueError("the draws of all strata must read and write the same columns with the same levels.")
+        read = [name for reads, _ in first for name in reads]
+        if len({*read, *self.given}) < len(read) + len(self.given):
+            raise ValueError("each column must be read by one draw of a stratum, and no given column by any.")
+
+    @property
+    def key(self) -> ReleaseKey:
+        """Key of the release."""
+        return self.parts[0][0].key
+
+    @property
+    def reads(self) -> Columns:
+        """The given columns, and those of the draws."""
+        return {**self._of_parts, **self._strata.reads}
+
+    @property
+    def writes(self) -> Columns:
+        """Those of the draws."""
+        return {name: levels for draw in self.parts[0] for name, levels in draw.writes.items()}
+
+    @property
+    def _of_parts(self) -> Columns:
+        return {name: levels for draw in self.parts[0] for name, levels in draw.reads.items()}
+
+    @property
+    def _strata(self) -> JointLevels:
+        return JointLevels(columns=self.given, numbers={stratum: k for k, stratum in enumerate(self.strata)})
+
+    def prepared(self) -> Move:
+        """Raises CalibrationError for a stratum that is none of these."""
+        stratum_of, unknown = self._strata.prepared(), len(self.strata)
+        moves = [[draw.prepared() for draw in part] for part in self.parts]
+        reads, writes = tuple(self._of_parts), self.writes
+
+        def move(arrays: Arrays, rows: Rows | None) -> Arrays:
+            strata = stratum_of(arrays)
+            if strange := int(np.count_nonzero(strata == unknown)):
+                raise unknown_stratum(f"{strange} row{'s' * (strange > 1)} of others")
+            numbers = numbered(strata.size, rows)
+            moved: dict[str, Reals] = {
+                name: np.empty(strata.size, dtype=np.float64 if levels is None else np.uint16)
+                for name, levels in writes.items()
+            }
+            for part, places in zip(moves, _places_of(strata, len(moves)), strict=True):
+                if places.size:
+                    own = {name: arrays[name][places] for name in reads}
+                    for draw in part:
+                        for name, values in draw(own, numbers[places]).items():
+                            moved[name][places] = values
+            return moved
+
+        return move
+
+
+def _places_of(strata: Integers, count: int) -> list[IndexArray]:
+    """Where the rows of each stratum are, in their order."""
+    order = np.argsort(strata, kind="stable")
+    ends = np.searchsorted(strata[order], np.arange(count + 1))
+    return [order[ends[k] : ends[k + 1]] for k in range(count)]
+
+
+def unknown_stratum(got: str, /) -> CalibrationError:
+    """The error of rows that the plan has no noise for."""
+    return CalibrationError(
+        "the strata of the frame",
+        rule="strata of the plan",
+        got=got,
+        hint="Calibrate a frame that has these strata too, or leave out their rows.",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,10 +20,7 @@ WORDS: Mapping[str, NoiseFamily] = {noise.name: noise for noise in (LAPLACE, GAU
 def noise_family(noise: NoiseArgument, /, *, role: str = "noise") -> NoiseFamily:
     """The family that an argument names: a word, or a noise without a scale.
 
-    Raises
-    ------
-    ArgumentError
-        For anything else.
+    Raises ArgumentError for anything else.
     """
     if isinstance(noise, NoiseFamily):
         if noise.scale != 1.0:

@@ -32,6 +32,10 @@ class NoiseFamily(ABC):
 
     name: ClassVar[str]
     """The word of the argument `noise`."""
+    symbol: ClassVar[str]
+    """The usual letter of its scale, and what the scale is."""
+    on_grid: ClassVar[str]
+    """How near the noise of a release is to the ideal law, in words."""
     needs_delta: ClassVar[bool] = False
     """Whether its log-ratios have no bound, so that it hides nothing without a delta."""
     takes_delta: ClassVar[bool] = True
@@ -53,16 +57,6 @@ class NoiseFamily(ABC):
     @abstractmethod
     def title(self) -> str:
         """Its name in a sentence."""
-
-    @property
-    @abstractmethod
-    def symbol(self) -> str:
-        """The usual letter of its scale, and what the scale is."""
-
-    @property
-    @abstractmethod
-    def on_grid(self) -> str:
-        """How near the noise of a release is to the ideal law, in words."""
 
     @property
     @abstractmethod

@@ -44,6 +44,11 @@ class Gaussian(NoiseFamily):
     """
 
     name: ClassVar[str] = "gaussian"
+    symbol: ClassVar[str] = "standard deviation theta"
+    on_grid: ClassVar[str] = (
+        f"{ON_GRID} 2^-40 of the scale; its law is that of Gaussian noise rounded to it, up to a total variation "
+        "of 2^-48 per value, and the rounding of the values to the grid is paid for"
+    )
     needs_delta: ClassVar[bool] = True
     coupled_only: ClassVar[bool] = False
 
@@ -52,21 +57,7 @@ class Gaussian(NoiseFamily):
 
     @property
     def title(self) -> str:
-        """Its name in a sentence."""
         return "Gaussian"
-
-    @property
-    def symbol(self) -> str:
-        """The usual letter of its scale, and what the scale is."""
-        return "standard deviation theta"
-
-    @property
-    def on_grid(self) -> str:
-        """How near the noise of a release is to the ideal law, in words."""
-        return (
-            f"{ON_GRID} 2^-40 of the scale; its law is that of Gaussian noise rounded to it, up to a total variation "
-            "of 2^-48 per value, and the rounding of the values to the grid is paid for"
-        )
 
     @property
     def rounding(self) -> tuple[float, float]:
@@ -92,26 +83,19 @@ class Gaussian(NoiseFamily):
         return 3.0 * self.scale**4
 
     def log_density(self, z: FloatArray, /) -> FloatArray:
-        """Log of the density at distances z."""
-        log_density: FloatArray = -0.5 * (z / self.scale) ** 2 - math.log(self.scale * math.sqrt(2 * math.pi))
-        return log_density
+        return -0.5 * (z / self.scale) ** 2 - math.log(self.scale * math.sqrt(2 * math.pi))
 
     def score(self, z: FloatArray, /) -> FloatArray:
         """Derivative of the log-density, -z / theta^2."""
-        score: FloatArray = -z / self.scale / self.scale
-        return score
+        return -z / self.scale / self.scale
 
     def survival(self, z: FloatArray, /) -> FloatArray:
-        """P(N > z)."""
-        survival: FloatArray = ndtr(-np.asarray(z) / self.scale)
-        return survival
+        return ndtr(-np.asarray(z) / self.scale)
 
     def quantile(self, probability: float, /) -> float:
-        """The z with P(N <= z) = probability."""
         return self.scale * float(ndtri(probability))
 
     def unit(self, target: Target, /) -> float:
-        """Smallest scale that hides a shift of 1, rounded up."""
         return unit_scale(epsilon=target.epsilon, delta=target.delta)
 
     def hide_counts(self, change: float, target: Target, /, *, bins: int) -> float:
@@ -120,7 +104,6 @@ class Gaussian(NoiseFamily):
         return up(Fraction(reach) * Fraction(change) * Fraction(self.unit(target)))
 
     def cost_of_shift(self, shift: float, /) -> tuple[float, float]:
-        """Epsilon and delta that hide a shift of this many scales, rounded up."""
         return shift * (_FAR + 0.5 * shift) * ROUND_UP, _BEYOND_FAR
 
     def cost_of_shift_at(self, shift: float, /, *, delta: float) -> tuple[float, float]:
@@ -135,7 +118,6 @@ class Gaussian(NoiseFamily):
         return 0.5 * farthest * farthest * _ROUND_UP, _BEYOND_FAR
 
     def check(self, target: Target, /) -> None:
-        """Raise ArgumentError for what this noise cannot meet."""
         NoiseFamily.check(self, target)
         if target.delta < _LEAST_DELTA or target.epsilon > _LARGEST_EPSILON:
             raise ArgumentError(
@@ -147,8 +129,7 @@ class Gaussian(NoiseFamily):
 
     def inverse_characteristic(self, t: FloatArray, /) -> FloatArray:
         """Exp(t^2 / 2)."""
-        grown: FloatArray = np.exp(t**2 / 2)
-        return grown
+        return np.exp(t**2 / 2)
 
     def last_frequency(self, floor: float, /) -> float:
         """The root of exp(-t^2 / 2) = floor."""
@@ -189,18 +170,10 @@ def shift_hockey_stick(shift: float, /, *, epsilon: float) -> float:
 
     .. math:: \delta = \Phi(\mu/2 - \varepsilon/\mu) - e^\varepsilon \Phi(-\mu/2 - \varepsilon/\mu)
 
-    Parameters
-    ----------
-    shift : float
-        mu, at least 0, in units of the noise's scale.
-    epsilon : float
+    - `shift`: mu, at least 0, in units of the noise's scale.
 
-    Notes
-    -----
     **Rounding**: up, by the error of the evaluation.
 
-    References
-    ----------
     [BW18] Theorem 8.
 
     Examples
@@ -232,8 +205,7 @@ def shift_hockey_sticks(shifts: FloatArray, /, *, epsilon: float) -> FloatArray:
         below = 0.5 * np.exp(-0.5 * near**2) * (tails[0] - tails[1] + rounding)
         lost = np.exp(epsilon + log_ndtr(far)) * (1 - UNIT_ROUNDOFF * (16.0 + 8 * epsilon))
         above = np.minimum(1.0, ndtr(near) - lost + 8 * UNIT_ROUNDOFF)
-    sticks: FloatArray = np.where(near < 0, np.maximum(below, _TINIEST), above)
-    return sticks
+    return np.where(near < 0, np.maximum(below, _TINIEST), above)
 
 
 def unit_scale(*, epsilon: float, delta: float) -> float:

@@ -17,10 +17,7 @@ _FINEST_EXPONENT = -1073
 def grid_of(scale: float, /, *, resolution: int = RESOLUTION) -> float:
     """The largest power of two that is at most 2**-resolution of the scale.
 
-    Raises
-    ------
-    CalibrationError
-        For a scale so small that no float is that fine.
+    Raises CalibrationError for a scale so small that no float is that fine.
     """
     exponent = math.frexp(scale)[1] - 1 - resolution
     if exponent < _FINEST_EXPONENT:

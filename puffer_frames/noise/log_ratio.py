@@ -64,20 +64,13 @@ def largest_log_ratio(
 ) -> tuple[float, float, Places]:
     r"""Bounds of :math:`\max_{(i, j)} \sup_y |\log f_i(y) - \log f_j(y)|`, and the pair that reaches the lower one.
 
-    Parameters
-    ----------
-    mixtures : list of (weights, atoms)
-        Atoms in units of the noise's scale.
-    ratios : list of (i, j), or None
-        Places in `mixtures`; None for all of them, which are then compared without a loop.
-    shape : Shape
-    tolerance : float
-        Relative width that the bracket aims for.
-    unsure : list of (below, above), optional
-        By how much each true log-density may be below and above that of the atoms; the bounds pay for it.
+    - `mixtures` (list of (weights, atoms)): Atoms in units of the noise's scale.
+    - `ratios` (list of (i, j), or None): Places in `mixtures`; None for all of them, which are then compared without a
+      loop.
+    - `tolerance`: Relative width that the bracket aims for.
+    - `unsure` (list of (below, above)): By how much each true log-density may be below and above that of the atoms; the
+      bounds pay for it.
 
-    Notes
-    -----
     On a cell without atoms inside, every component lies between its values at the two ends, since the density falls on
     both sides of its atom; few atoms are all ends of cells. On any cell of width h a difference of two log-densities is
     also at most the larger of its ends + K h^2 / 8, where K bounds its second derivative beyond the distance of the
@@ -219,8 +212,7 @@ def _nearest(atoms: FloatArray, left: FloatArray, right: FloatArray) -> FloatArr
     after = np.searchsorted(atoms, right, side="left")
     from_left = np.where(before >= 0, left - atoms[np.maximum(before, 0)], np.inf)
     from_right = np.where(after < atoms.size, atoms[np.minimum(after, atoms.size - 1)] - right, np.inf)
-    nearest: FloatArray = np.where(after > before + 1, 0.0, np.maximum(np.minimum(from_left, from_right), 0.0))
-    return nearest
+    return np.where(after > before + 1, 0.0, np.maximum(np.minimum(from_left, from_right), 0.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,7 @@ class Replacement:
 
     def __call__(self, noisy: FloatArray, /) -> FloatArray:
         """What the noisy values become."""
-        replaced: FloatArray = self.values[np.searchsorted(self.thresholds, noisy)]
-        return replaced
+        return self.values[np.searchsorted(self.thresholds, noisy)]
 
 
 def check_bounds(
@@ -39,10 +38,8 @@ def check_bounds(
 
     `example` is what a hint writes; by default what is asked for here.
 
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        For an unknown column, or bounds that are not two numbers in ascending order.
+    Raises ArgumentError, ArgumentTypeError for an unknown column, or bounds that are not two numbers in ascending
+    order.
     """
     if bounds is None:
         return {}
@@ -86,8 +83,7 @@ def check_bounds(
 def postprocess(values: FloatArray, /, *, bounds: Bounds | None, to_integers: bool) -> FloatArray:
     """Round to integers, then clip to the bounds."""
     rounded = np.rint(values) if to_integers else values
-    clipped: FloatArray = rounded if bounds is None else rounded.clip(*bounds)
-    return clipped
+    return rounded if bounds is None else rounded.clip(*bounds)
 
 
 def in_words(bounds: Mapping[str, Bounds], *, to_integers: bool) -> str:

@@ -21,8 +21,8 @@ import numpy as np
 
 from puffer_frames.noise.adding import half_integers
 from puffer_frames.noise.cells import Cells
-from puffer_frames.noise.geometric import DIGITS, geometric_cells, rate_of
 from puffer_frames.noise.grid import CELL_WIDTH
+from puffer_frames.noise.laplace import DIGITS, geometric_cells, rate_of
 from puffer_frames.noise.stream import Purpose, ReleaseKey
 from puffer_frames.priors.prior import FloatArray
 
@@ -57,24 +57,13 @@ def refined(
 ) -> FloatArray:
     """Less noise, given the noise.
 
-    Parameters
-    ----------
-    noise : array of float, shape (n,)
-        Half-integers in units of the grid, below 2**52: Laplace noise of scale `old` on the grid.
-    grid : float
-        Width of the grid, in units of the column, at most 2**-40 of `old`.
-    old, new : float
-        Scales; new is at most 127/128 of old, and the grid at most 2**-30 of it.
-    key, name, column
-        The draw is a function of these and of the noise.
+    - `noise` (array of float, shape (n,)): Half-integers in units of the grid, below 2**52: Laplace noise of scale
+      `old` on the grid.
+    - `grid`: Width of the grid, in units of the column, at most 2**-40 of `old`.
+    - `old`, `new`: Scales; new is at most 127/128 of old, and the grid at most 2**-30 of it.
+    - `key`, `name`, `column`: The draw is a function of these and of the noise.
+    Returns: Laplace noise of scale `new` on the same grid. Both noises together are a randomised function of it.
 
-    Returns
-    -------
-    array of float, shape (n,)
-        Laplace noise of scale `new` on the same grid. Both noises together are a randomised function of it.
-
-    Notes
-    -----
     **Distance** of the draw to the law above in total variation: at most 2**-50 per value (two of `Cells`, and two
     bounds that are multiples of 2**-64). **Cost**: three to four times that of adding noise.
     """

@@ -17,8 +17,7 @@ from puffer_frames.noise.adding import Open
 from puffer_frames.noise.family import ON_GRID, ROUND_UP, NoiseFamily
 from puffer_frames.noise.grid import grid_of
 from puffer_frames.noise.log_ratio import largest_log_ratio
-from puffer_frames.noise.rotated import derivatives
-from puffer_frames.noise.stable_shape import stable_shape
+from puffer_frames.noise.stable_shape import derivatives, stable_shape
 from puffer_frames.noise.stream import Rows, Stream, Words, Workspace
 from puffer_frames.numbers.arguments import as_float, check_count
 from puffer_frames.numbers.rounding import up
@@ -64,6 +63,11 @@ class Stable(NoiseFamily):
     """
 
     name: ClassVar[str] = "stable"
+    symbol: ClassVar[str] = "scale gamma"
+    on_grid: ClassVar[str] = (
+        f"{ON_GRID} 2^-30 of the scale; it is a transformation in 64-bit floats, whose distance to the ideal law "
+        "is not proved; the rounding of the values to the grid is paid for"
+    )
     takes_delta: ClassVar[bool] = False
 
     scale: float = 1.0
@@ -76,21 +80,7 @@ class Stable(NoiseFamily):
 
     @property
     def title(self) -> str:
-        """Its name in a sentence."""
         return f"{self.alpha:g}-stable"
-
-    @property
-    def symbol(self) -> str:
-        """The usual letter of its scale."""
-        return "scale gamma"
-
-    @property
-    def on_grid(self) -> str:
-        """How near the noise of a release is to the ideal law, in words."""
-        return (
-            f"{ON_GRID} 2^-30 of the scale; it is a transformation in 64-bit floats, whose distance to the ideal law "
-            "is not proved; the rounding of the values to the grid is paid for"
-        )
 
     @property
     def rounding(self) -> tuple[float, float]:
@@ -105,24 +95,19 @@ class Stable(NoiseFamily):
         return 2 * self.scale / math.pi * math.gamma(1 - 1 / self.alpha) if self.alpha > 1 else math.inf
 
     def log_density(self, z: FloatArray, /) -> FloatArray:
-        """Log of the density at distances z."""
         x = np.abs(np.asarray(z, dtype=float)) / self.scale
-        log_density: FloatArray = stable_shape(self.alpha).log_density(x)[0] - math.log(self.scale)
-        return log_density
+        return stable_shape(self.alpha).log_density(x)[0] - math.log(self.scale)
 
     def score(self, z: FloatArray, /) -> FloatArray:
-        """Derivative of the log-density."""
         x = np.abs(np.asarray(z, dtype=float)).reshape(-1) / self.scale
         if self.alpha == 1.0:
             ratio = -2.0 * x / (1.0 + x * x)
         else:
             density, slope = derivatives(x, alpha=self.alpha, orders=(0, 1)).values
             ratio = slope / density
-        score: FloatArray = np.sign(z) * ratio.reshape(np.shape(z)) / self.scale
-        return score
+        return np.sign(z) * ratio.reshape(np.shape(z)) / self.scale
 
     def survival(self, z: FloatArray, /) -> FloatArray:
-        """P(N > z)."""
         x = np.asarray(z, dtype=float) / self.scale
         if self.alpha == 1.0:
             beyond = np.arctan2(1.0, np.abs(x)) / math.pi
@@ -131,7 +116,6 @@ class Stable(NoiseFamily):
         return np.where(x > 0, beyond, 1.0 - beyond)
 
     def quantile(self, probability: float, /) -> float:
-        """The z with P(N <= z) = probability."""
         tail = min(probability, 1.0 - probability)
         if not 0 < tail < 0.5:
             return 0.0 if tail == 0.5 else math.nan
@@ -172,7 +156,6 @@ class Stable(NoiseFamily):
         return Stable(scale=math.nextafter(each * (1 + 2**-50), math.inf), alpha=self.alpha)
 
     def unit(self, target: Target, /) -> float:
-        """Smallest scale that hides a shift of 1, rounded up."""
         return unit_scale(epsilon=target.epsilon, alpha=self.alpha)
 
     def hide_counts(self, change: float, target: Target, /, *, bins: int) -> float:
@@ -190,11 +173,9 @@ class Stable(NoiseFamily):
         return shift * stable_shape(self.alpha).steepest * ROUND_UP, 0.0
 
     def shift_loss(self, shift: float, /) -> float:
-        """Upper bound of the pure loss of a shift of this many scales."""
         return shift_loss(shift, alpha=self.alpha)[1]
 
     def sampler(self, *, resolution: int = RESOLUTION) -> StableSampler:
-        """Noise on the grid `grid_of(gamma)`, prepared for sampling."""
         return StableSampler(grid=grid_of(self.scale, resolution=resolution), scale=self.scale, alpha=self.alpha)
 
 
@@ -256,14 +237,12 @@ class StableSampler:
             angle = math.pi / 2 - gap
             size = np.sin(self.alpha * angle) * np.sin(gap) ** (-1 / self.alpha)
             size *= (np.cos((1 - self.alpha) * angle) / wait) ** ((1 - self.alpha) / self.alpha)
-        sizes: FloatArray = np.abs(size) * (self.scale / self.grid)
-        return sizes
+        return np.abs(size) * (self.scale / self.grid)
 
 
 def _upward(first: Words) -> NDArray[np.bool_]:
     """Whether the noise is positive."""
-    upward: NDArray[np.bool_] = first >> np.uint64(63) == 0
-    return upward
+    return first >> np.uint64(63) == 0
 
 
 def _far_size(size: float, words: list[int]) -> Fraction:

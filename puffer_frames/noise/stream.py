@@ -158,13 +158,8 @@ class ReleaseKey:
 class Stream:
     """Random words of the rows of one use of a release's key; each is addressed, in any order, any number of times.
 
-    Parameters
-    ----------
-    first, second : bytes
-        The keys of its two keystreams, from `ReleaseKey.derive`.
+    - `first`, `second`: The keys of its two keystreams, from `ReleaseKey.derive`.
 
-    Notes
-    -----
     Row r has the word at place r mod 2 of the block r // 2 of the first keystream, and further pairs of words
     ``block (row, attempt)`` of the second one. The four keystreams of two columns have four keys. That the words are
     uniform and independent is the assumption that AES-256 is a pseudorandom permutation.
@@ -180,8 +175,7 @@ class Stream:
         """One word for each of the rows; in the buffer of the workspace, if there is one, until its next use."""
         if not isinstance(rows, range):
             blocks = _encrypt(self._first, 0, rows // 2)
-            chosen: Words = np.take_along_axis(blocks, (rows % 2)[:, None], axis=1)[:, 0]
-            return chosen
+            return np.take_along_axis(blocks, (rows % 2)[:, None], axis=1)[:, 0]
         start, count = rows.start, len(rows)
         skipped = start % 2
         length = 8 * (count + skipped)

@@ -11,8 +11,8 @@ import numpy as np
 
 from puffer_frames.errors import PriorError
 from puffer_frames.noise.adding import grid_noise
-from puffer_frames.noise.discrete_laplace import DiscreteLaplace
 from puffer_frames.noise.family import NoiseFamily
+from puffer_frames.noise.laplace import DiscreteLaplace
 from puffer_frames.noise.stream import Stream
 from puffer_frames.numbers.rounding import divide_up, nearest
 from puffer_frames.priors.prior import FloatArray, IndexArray
@@ -33,10 +33,7 @@ def exact_sum(values: FloatArray, often: IndexArray, /) -> Fraction:
 
     Each value is added so many times, shape of both (values,).
 
-    Raises
-    ------
-    PriorError
-        For a sum beyond the range of floats.
+    Raises PriorError for a sum beyond the range of floats.
     """
     rows = int(often.sum())
     if rows * float(np.abs(values).max(initial=0.0)) < _WHOLE and (values == np.rint(values)).all():

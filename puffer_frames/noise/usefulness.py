@@ -49,15 +49,9 @@ def usefulness(released: FloatArray, noise: NoiseFamily | None, /) -> Usefulness
     .. math:: \operatorname{Var} X = \operatorname{Var} Y - \operatorname{Var} N, \qquad
         E|X - c| = \frac{2}{\pi} \int_0^\infty \frac{1 - \operatorname{Re} \varphi_Y(t) e^{-itc} / \varphi_N(t)}{t^2} dt
 
-    Parameters
-    ----------
-    released : array
-        Released values without further processing; a sample of them, evenly spread, will do.
-    noise : Noise, optional
-        None is returned for one whose tails have no variance, and for fewer than 50 values.
+    - `released` (array): Released values without further processing; a sample of them, evenly spread, will do.
+    - `noise`: None is returned for one whose tails have no variance, and for fewer than 50 values.
 
-    Notes
-    -----
     The integral is cut at T, where the noise hides the rest: beyond, the characteristic function of X is taken as 0,
     which adds up to :math:`2 / (\pi T)`, most for columns of many equal values (.07 of a Laplace scale, a fifth of a
     Gaussian one, of 32,768 values). A figure that is not clear of that, or of two standard errors, is given as a bound.

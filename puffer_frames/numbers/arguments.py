@@ -81,7 +81,7 @@ def check_count(value: object, name: str, /, *, at_least: int, at_most: int | No
     """Return a whole number; raise ArgumentError for anything else, or one out of range."""
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if whole and at_least <= value and (at_most is None or value <= at_most):  # type: ignore[operator]
-        return int(value)  # type: ignore[call-overload, no-any-return]
+        return int(value)  # type: ignore[call-overload]
     large = whole and value > at_least  # type: ignore[operator]
     shown = "more" if large else f"{value}" if isinstance(value, (int, float)) else f"a {type(value).__name__}"
     rule = f"a whole number of at least {at_least}" + ("" if at_most is None else f" and at most {at_most:,}")

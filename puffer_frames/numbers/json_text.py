@@ -15,18 +15,11 @@ _ESCAPED = json.JSONEncoder(allow_nan=False)
 def parsed(text: str | bytes, /) -> Any:
     """What a text of JSON says, where every reader must find the same.
 
-    Parameters
-    ----------
-    text : str or bytes
-        Bytes are UTF-8, with or without its mark.
-
-    Raises
-    ------
-    UnclearJsonError
-        For a key that stands twice in one object: of such a key some readers take the first entry, others the last.
-        For NaN, infinities, numbers beyond the floats, integers of thousands of digits, and lists in lists without end.
-    ValueError
-        For a text that is no JSON, is cut short, or is followed by another one; for bytes that are no UTF-8.
+    - `text`: Bytes are UTF-8, with or without its mark.
+    Raises UnclearJsonError for a key that stands twice in one object: of such a key some readers take the first entry,
+    others the last. For NaN, infinities, numbers beyond the floats, integers of thousands of digits, and lists in lists
+    without end; ValueError for a text that is no JSON, is cut short, or is followed by another one; for bytes that are
+    no UTF-8.
     """
     try:
         return json.loads(

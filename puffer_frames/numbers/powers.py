@@ -23,19 +23,11 @@ _LARGEST_LEVELS = 40
 def power(steps: Sequence[int], levels: Sequence[int], copies: int, /, *, most: int) -> Coefficients | None:
     r"""Coefficients of :math:`\left(\sum_i \ell_i x^{s_i}\right)^k` that are above 0; None where they are too many.
 
-    Parameters
-    ----------
-    steps : sequence of int
-        Ascending from 0.
-    levels : sequence of int
-        Positive.
-    copies : int
-        k, at least 1.
-    most : int
-        Number of coefficients that is too many from there on.
+    - `steps` (sequence of int): Ascending from 0.
+    - `levels` (sequence of int): Positive.
+    - `copies`: k, at least 1.
+    - `most`: Number of coefficients that is too many from there on.
 
-    Notes
-    -----
     **Rounding**: none. **Cost**, for d terms, n places from the smallest to the largest and coefficients of w words:
     O(k d n w) for arrays of words, or for one long integer in which every coefficient has a field of its own; or O(d n)
     products of long integers by the recurrence of the powers of a polynomial. Where the places are more than twice

@@ -144,6 +144,24 @@ def _folded(summary: str, body: str) -> str:
     return f"<details><summary>{html.escape(summary)}</summary>{body}</details>"
 
 
+class Printed:
+    """What prints as a title and rows: in a terminal as text, in a notebook as HTML."""
+
+    __slots__ = ()
+
+    def _shown(self) -> tuple[str, Rows]:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return as_text(*self._shown())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(*self._shown())
+
+
 def bracket_text(lower: float, upper: float, /) -> str:
     """A number known from both sides, to the digits that both share (at least four)."""
     if lower == upper:

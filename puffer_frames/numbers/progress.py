@@ -18,8 +18,7 @@ def watched(items: Collection[T], /, *, label: str) -> Iterable[T]:
         return items
     from tqdm.auto import tqdm
 
-    bar: Iterable[T] = tqdm(items, desc=label, delay=DELAY, leave=False)
-    return bar
+    return tqdm(items, desc=label, delay=DELAY, leave=False)
 
 
 def _is_watched() -> bool:

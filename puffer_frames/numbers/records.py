@@ -182,11 +182,8 @@ class Codec:
     def value(self, plain: Any, /, place: tuple[str, ...] = ()) -> Any:
         """What `plain` made of a value.
 
-        Raises
-        ------
-        PlanFileError
-            For an unknown class, a field that is missing, unknown or of another type, and numbers that are none. The
-            message names fields and positions, never an entry.
+        Raises PlanFileError for an unknown class, a field that is missing, unknown or of another type, and numbers that
+        are none. The message names fields and positions, never an entry.
         """
         if plain is None or isinstance(plain, (bool, str, int)):
             return plain

@@ -22,14 +22,10 @@ _MOST_CELLS = 32
 def bars(entries: Sequence[tuple[str, float, str]], /, *, title: str, mark: float | None = None) -> str:
     """Bars from 0, one below the other.
 
-    Parameters
-    ----------
-    entries : sequence of (name, number, text)
-        The text stands beside the bar. An infinite number is a bar to the end, one that is not a number is none.
-    title : str
-        Above them; with the texts it is what a screen reader says.
-    mark : float, optional
-        A dashed line: what was asked for.
+    - `entries` (sequence of (name, number, text)): The text stands beside the bar. An infinite number is a bar to the
+      end, one that is not a number is none.
+    - `title`: Above them; with the texts it is what a screen reader says.
+    - `mark`: A dashed line: what was asked for.
     """
     finite = [number for _, number, _ in entries if math.isfinite(number)]
     most = max([*finite, mark or 0.0, 0.0]) or 1.0
@@ -55,14 +51,9 @@ def bars(entries: Sequence[tuple[str, float, str]], /, *, title: str, mark: floa
 def line(x: ArrayLike, y: ArrayLike, /, *, title: str, band: float, said: str) -> str:
     """A line along x, and a band from -band to band around 0.
 
-    Parameters
-    ----------
-    x, y : array_like, shape (n,)
-    title : str
-    band : float
-        Greater than 0.
-    said : str
-        What a screen reader says.
+    - `x`, `y`: array_like, shape (n,).
+    - `band`: Greater than 0.
+    - `said`: What a screen reader says.
     """
     along, found = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     reach = 1.15 * max(band, float(np.abs(found).max(initial=0.0)))
@@ -102,8 +93,7 @@ def matrix(table: ArrayLike, /, *, title: str, said: str) -> str:
 def _level(values: np.ndarray, reach: float) -> np.ndarray:
     """The height of numbers from -reach to reach in the picture."""
     middle = (16 + _HIGH - 14) / 2
-    found: np.ndarray = middle - values / reach * (_HIGH - 30) / 2
-    return found
+    return middle - values / reach * (_HIGH - 30) / 2
 
 
 def _svg(parts: Sequence[str], high: int, *, title: str, said: str) -> str:

@@ -27,10 +27,7 @@ def by_column(joint: Iterable[Secret], columns: Sequence[str], /) -> Groups:
 def pairs_within(groups: Groups, /) -> Pairs:
     """All pairs of values of one column.
 
-    Raises
-    ------
-    ArgumentError
-        For a column with one value.
+    Raises ArgumentError for a column with one value.
     """
     values: dict[Any, list[Secret]] = {}
     for secret in groups:

@@ -64,12 +64,8 @@ class PairOfBands(NamedTuple):
 class Bands:
     """A binary tree of bands; the lowest level has one for each standard deviation.
 
-    Parameters
-    ----------
-    means, stds : array, shape (n,)
+    - `means`, `stds`: array, shape (n,).
 
-    Notes
-    -----
     **Cost**: one sort.
     """
 
@@ -136,29 +132,15 @@ def largest_loss(
 ) -> tuple[float, float, tuple[int, int]]:
     """Lower and upper bound of the largest loss over all pairs of Gaussians, and the pair that has it.
 
-    Parameters
-    ----------
-    bands : Bands
-    bound : function of a pair of bands and of a level
-        Upper bound of the loss of all pairs of members; where it is below the level, it need not be sharp.
-    blur : function of a band
-        By how much it makes bounds larger than losses.
-    measure : function of two numbers
-        Lower and upper bound of the loss of one pair.
-    guesses : pairs of numbers
-        Pairs to measure first.
-    tolerance : float
-        Pairs whose loss is proved to be at most this fraction above the largest one seen may be left out.
-    enough : float
-        A loss proved to be above this is not bounded any closer.
+    - `bound` (function of a pair of bands and of a level): Upper bound of the loss of all pairs of members; where it is
+      below the level, it need not be sharp.
+    - `blur` (function of a band): By how much it makes bounds larger than losses.
+    - `measure` (function of two numbers): Lower and upper bound of the loss of one pair.
+    - `guesses` (pairs of numbers): Pairs to measure first.
+    - `tolerance`: Pairs whose loss is proved to be at most this fraction above the largest one seen may be left out.
+    - `enough`: A loss proved to be above this is not bounded any closer.
+    Raises CalibrationError where more than `MOST_BOUNDS` pairs of bands would have to be bounded.
 
-    Raises
-    ------
-    CalibrationError
-        Where more than `MOST_BOUNDS` pairs of bands would have to be bounded.
-
-    Notes
-    -----
     A loss that grows with the distance of the means is bounded over two bands by that of their farthest members, at
     the standard deviations of the bands. Best first: the pair of bands with the largest bound is replaced by its
     parts, until that bound is at most the upper bound of a pair that was measured, or within the tolerance.

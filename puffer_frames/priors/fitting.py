@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from numbers import Integral
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError, short_traceback
@@ -20,7 +20,33 @@ from puffer_frames.priors.prior import FloatArray, Prior
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
-from typing import TypeAlias
+
+
+def group_moments(groups: Sequence[tuple[FloatArray, NDArray[np.int64]]], /) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation of each group, as `puffer_frames.core.fit_gaussian` has them.
+
+    - `groups` (sequence of (values, counts)): Finite different values, and how often each occurs, at least once.
+    Returns: In units of the values; a standard deviation of 0 where there is one value.
+
+    **Cost**: a few passes over all values. **Rounding**: the squares are taken about the mean, and each group is
+    measured in a unit of its own, a power of two, to keep huge and tiny squares in range.
+    """
+    sizes = np.array([values.size for values, _ in groups])
+    starts = np.cumsum(sizes) - sizes
+    values = np.concatenate([values for values, _ in groups])
+    counts = np.concatenate([often for _, often in groups])
+    shares = counts / np.repeat(np.add.reduceat(counts, starts), sizes)
+    exponents = np.frexp(np.maximum.reduceat(np.abs(values), starts))[1]
+    y = np.ldexp(values, -np.repeat(exponents, sizes))
+    firsts = y[starts]
+    means = firsts + np.add.reduceat(shares * (y - np.repeat(firsts, sizes)), starts)
+    deviations = y - np.repeat(means, sizes)
+    rest = np.add.reduceat(shares * deviations, starts)  # what rounding left in the mean
+    deviations -= np.repeat(rest, sizes)
+    stds = np.where(sizes > 1, np.sqrt(np.add.reduceat(shares * deviations**2, starts)), 0.0)
+    means = np.where(stds > 0, np.ldexp(means + rest, exponents), values[starts])
+    return means, np.ldexp(stds, exponents)
+
 
 NARROWEST = 1e-6
 """A component this narrow, in standard deviations of the data, is an atom, unless values lie closer together."""
@@ -251,22 +277,10 @@ def fit_best(values: ArrayLike, counts: ArrayLike, /, *, most: int = 5, seed: in
 
     Numbers are tried from 1 on, until two in a row are no better than the best one before.
 
-    Parameters
-    ----------
-    values, counts, seed
-        As in `fit_mixture`.
-    most : int
-        Largest number of components to try, at least 1.
-
-    Returns
-    -------
-    tuple of Prior and float
-        The prior, in units of the column (of equally good ones the one with fewer components), and its BIC.
-
-    Raises
-    ------
-    PriorError, ArgumentError
-        As in `fit_mixture`.
+    - `values`, `counts`, `seed`: As in `fit_mixture`.
+    - `most`: Largest number of components to try, at least 1.
+    Returns: The prior, in units of the column (of equally good ones the one with fewer components), and its BIC.
+    Raises PriorError, ArgumentError as in `fit_mixture`.
 
     Examples
     --------
@@ -301,23 +315,10 @@ def common_variance_preferred(groups: Sequence[tuple[ArrayLike, ArrayLike]], /) 
 
     with n_s records and variance :math:`\sigma_s^2` in group s of S, and n records in all.
 
-    Parameters
-    ----------
-    groups : sequence of (values, counts)
-        Data per secret, each as in `fit_gaussian`.
+    - `groups` (sequence of (values, counts)): Data per secret, each as in `fit_gaussian`.
+    Returns: False where some, but not all groups are constant.
+    Raises PriorError for no group, and as in `fit_gaussian`.
 
-    Returns
-    -------
-    bool
-        False where some, but not all groups are constant.
-
-    Raises
-    ------
-    PriorError
-        For no group, and as in `fit_gaussian`.
-
-    Notes
-    -----
     The means are free in both, so that their penalties cancel. **Cost**: one sort per group.
 
     Examples

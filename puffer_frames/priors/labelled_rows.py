@@ -15,14 +15,9 @@ from puffer_frames.priors.prior import Secret
 def labelled(joint: JointCounts, labels: Sequence[str], /, *, own: int, columns: Sequence[str]) -> JointCounts:
     """Counts of whole rows, from those per secret and labels.
 
-    Parameters
-    ----------
-    joint : JointCounts
-        Of the columns of numbers; a secret is a tuple of `own` secrets, and of a label of each column of labels.
-    labels : sequence of str
-        Names of the columns of labels.
-    columns : sequence of str
-        Names of all columns, in their order.
+    - `joint`: Of the columns of numbers; a secret is a tuple of `own` secrets, and of a label of each column of labels.
+    - `labels` (sequence of str): Names of the columns of labels.
+    - `columns` (sequence of str): Names of all columns, in their order.
     """
     parts = {cast(tuple[Any, ...], key): rows for key, rows in joint.counts.items()}
     return _joined(parts, labels, joint.columns, own=own, columns=columns)

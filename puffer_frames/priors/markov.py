@@ -8,10 +8,66 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components
+from scipy.special import betaincinv
 
 from puffer_frames.errors import PriorError, short_traceback
 from puffer_frames.numbers.arguments import check_number
-from puffer_frames.priors.prior import FloatArray
+from puffer_frames.priors.prior import FloatArray, IndexArray
+
+_WIDER = 1e-10
+"""The bounds are moved outwards by this share, for the error of the inverse beta function and of sums."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ChainBox:
+    """Every chain whose transition matrix lies between two bounds, whatever the law of its first state is."""
+
+    least: FloatArray
+    """Lower bounds of the entries, shape (states, states), rows from, columns to."""
+    most: FloatArray
+    """Upper bounds."""
+
+    @property
+    def initial(self) -> str:
+        """Any law of the first state."""
+        return "any"
+
+    @property
+    def states(self) -> int:
+        """Number of states."""
+        return len(self.least)
+
+
+def chains_not_refuted(transitions: IndexArray, /, *, alpha: float) -> ChainBox:
+    r"""The transition matrices that series do not refute: a box that misses the true one with probability alpha.
+
+    For n transitions from a state, k of which go to another, Clopper and Pearson's bounds
+
+    .. math:: B^{-1}(\gamma; k, n - k + 1) \le P \le 1 - B^{-1}(\gamma; n - k, k + 1)
+
+    with gamma = alpha / (2 entries N), N being the number of all transitions: how many of them leave a state depends on
+    the chain, so the bounds must hold for every such number at once.
+
+    - `transitions` (array of int, shape (states, states)): How often each was seen, of series that all follow one
+      matrix.
+
+    See docs/theory.md, section 14.
+    """
+    seen = np.asarray(transitions, dtype=np.float64)
+    states, leaving = seen.shape[0], seen.sum(axis=1, keepdims=True)
+    entries = 2 if states == 2 else states * states  # of two, each row has one bound of either side
+    tail = alpha / (2 * entries * max(1.0, float(seen.sum())))
+    staying = leaving - seen
+    least = np.where(seen > 0, betaincinv(np.maximum(seen, 1.0), staying + 1, tail), 0.0) * (1 - _WIDER)
+    above = np.where(staying > 0, betaincinv(np.maximum(staying, 1.0), seen + 1, tail), 0.0) * (1 - _WIDER)
+    most = 1 - above
+    rest = most.sum(axis=1, keepdims=True) - most
+    others = least.sum(axis=1, keepdims=True) - least
+    return ChainBox(
+        least=np.maximum(least, (1 - rest) * (1 - _WIDER) - _WIDER),
+        most=np.minimum(most, (1 - others) * (1 + _WIDER) + _WIDER),
+    )
+
 
 Initial: TypeAlias = FloatArray | Literal["stationary", "any"]
 
@@ -110,15 +166,13 @@ class MarkovChain:
         law = np.ones(self.states)
         for n in range(1, self.states):
             law[n] = law[:n] @ p[:n, n]
-        normal: FloatArray = law / law.sum()
-        return normal
+        return law / law.sum()
 
     @property
     def reversal(self) -> FloatArray:
         r"""Transition matrix of the stationary chain read backwards, :math:`\pi(y) P(y, x) / \pi(x)`."""
         law = self.stationary
-        backwards: FloatArray = self.transition.T * law / law[:, None]
-        return backwards
+        return self.transition.T * law / law[:, None]
 
     @property
     def is_reversible(self) -> bool:
@@ -173,20 +227,16 @@ def binary_class(low: float, /) -> list[MarkovChain]:
 def estimate_transition(pairs: ArrayLike, /, *, floor: float) -> FloatArray:
     """Transition matrix from counts of transitions: frequencies raised to the floor, then rows divided by their sum.
 
-    Parameters
-    ----------
-    pairs : array_like, shape (states, states)
-        How often each transition was seen; a state that was never left goes anywhere with equal probability.
-    floor : float
-        At least 0, at most 1 / states. An entry raised to it ends a little below it, by the division: at least at
-        floor / (1 + states x floor).
+    - `pairs` (array_like, shape (states, states)): How often each transition was seen; a state that was never left goes
+      anywhere with equal probability.
+    - `floor`: At least 0, at most 1 / states. An entry raised to it ends a little below it, by the division: at least
+      at floor / (1 + states x floor).
     """
     counts = np.array(pairs, dtype=np.float64)
     left = counts.sum(axis=1, keepdims=True)
     share = np.where(left > 0, counts / np.maximum(left, 1.0), 1.0 / counts.shape[0])
     raised = np.maximum(share, floor)
-    matrix: FloatArray = raised / raised.sum(axis=1, keepdims=True)
-    return matrix
+    return raised / raised.sum(axis=1, keepdims=True)
 
 
 def _numbers(given: ArrayLike, what: str) -> FloatArray:

@@ -20,20 +20,10 @@ def check_pairs(
 ) -> Pairs:
     """Return "all", or the given unordered pairs without repetitions.
 
-    Parameters
-    ----------
-    pairs : "all" or iterable of pairs of secrets
-    secrets : sequence
-        The secrets that have a prior.
-    nulls : str
-        What became of rows with missing values: with "drop" they may be all that a secret had.
-
-    Raises
-    ------
-    ArgumentError
-        For an unknown secret, a pair of equal secrets, no pair at all, or fewer than two secrets.
-    ArgumentTypeError
-        Where `pairs` is not a list of pairs.
+    - `secrets` (sequence): The secrets that have a prior.
+    - `nulls`: What became of rows with missing values: with "drop" they may be all that a secret had.
+    Raises ArgumentError for an unknown secret, a pair of equal secrets, no pair at all, or fewer than two secrets;
+    ArgumentTypeError where `pairs` is not a list of pairs.
     """
     if len(secrets) < 2:
         raise ArgumentError(
@@ -78,12 +68,8 @@ def check_pairs(
 def pairs_of(priors: Mapping[Secret, Prior], pairs: str | Iterable[Sequence[Secret]], /) -> Pairs:
     """`check_pairs` of the secrets of some priors.
 
-    Raises
-    ------
-    ArgumentError
-        As `check_pairs`.
-    ArgumentTypeError
-        As `check_pairs`, and where `priors` is not a mapping of secrets to priors.
+    Raises ArgumentError as `check_pairs`; ArgumentTypeError as `check_pairs`, and where `priors` is not a mapping of
+    secrets to priors.
     """
     check_priors_of(priors, "secrets")
     return check_pairs(pairs, list(priors))

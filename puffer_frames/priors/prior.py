@@ -251,15 +251,11 @@ def observed_priors(
 ) -> dict[Secret, Prior]:
     """`Prior.empirical` of many secrets at once.
 
-    Parameters
-    ----------
-    counts : mapping of secret to (values, counts)
-        Different values in ascending order, and how often each occurs, at least once.
-    radius : float
-        Half the width of the cells that the values are the means of, as in `Summary`; 0 for the values themselves.
+    - `counts` (mapping of secret to (values, counts)): Different values in ascending order, and how often each occurs,
+      at least once.
+    - `radius`: Half the width of the cells that the values are the means of, as in `Summary`; 0 for the values
+      themselves.
 
-    Notes
-    -----
     **Cost**: some microseconds per secret; the arrays of the priors are parts of common ones.
     """
     sizes = np.array([values.size for values, _ in counts.values()])
@@ -287,10 +283,7 @@ def check_priors(priors: Iterable[object], /) -> None:
     for prior in priors:
         if not isinstance(prior, Prior):
             raise ArgumentTypeError(
-                "a prior",
-                rule="a Prior",
-                got=f"a {type(prior).__name__}",
-                hint="Write Prior.empirical(values).",
+                "a prior", rule="a Prior", got=f"a {type(prior).__name__}", hint="Write Prior.empirical(values)."
             )
 
 

@@ -13,9 +13,63 @@ from scipy.special import log_ndtr
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.numbers.powers import power
-from puffer_frames.priors.equal_rows import first_of_equals, rows_of
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
 from puffer_frames.priors.transport import w_infinity_diameter
+
+_KEYS = 2**62
+"""Keys of several rows are below it, so that they are 64-bit integers."""
+
+_SPREAD = 4
+"""Keys below so many times their number are looked up in a table."""
+
+
+def first_of_equals(cells: IndexArray, starts: IndexArray, width: int, /) -> IndexArray:
+    """Numbers of the units whose rows are not those of an earlier one, ascending.
+
+    - `cells` (array of int, shape (rows,)): From 0 to width - 1, ascending within a unit.
+    - `starts` (array, shape (units + 1,)): Where each unit's rows begin, and the end of the last.
+
+    **Cost**: units of one size at a time, as many rows as fit into 64 bits by one sort; no further ones where all
+    units differ already.
+    """
+    sizes = np.diff(starts)
+    by_size = np.argsort(sizes, kind="stable") if np.ptp(sizes) else np.arange(sizes.size)
+    found, often = np.unique(sizes[by_size], return_counts=True)
+    first = []
+    for size, units in zip(found.tolist(), np.split(by_size, np.cumsum(often)[:-1]), strict=True):
+        keys, most = np.zeros(units.size, dtype=np.int64), 1
+        for row in range(size):
+            if most * width >= _KEYS:
+                most, keys = _renumbered(keys)
+                if most == units.size:
+                    break
+            keys = keys * width + cells[starts[units] + row]
+            most *= width
+        first.append(units[_first_places(keys, most)])
+    return np.sort(np.concatenate(first))
+
+
+def _first_places(keys: IndexArray, most: int) -> IndexArray:
+    """Where each key is for the first time; keys are below `most`."""
+    if most > _SPREAD * keys.size:
+        return np.unique(keys, return_index=True)[1]
+    places = np.full(most, -1, dtype=np.intp)
+    places[keys[::-1]] = np.arange(keys.size)[::-1]  # the first place is written last
+    return places[places >= 0]
+
+
+def rows_of(units: IndexArray, starts: IndexArray, /) -> tuple[IndexArray, IndexArray]:
+    """Places of the rows of some units, unit after unit; and where each begins among these, and the end of the last."""
+    sizes = np.diff(starts)[units]
+    own = np.append(0, np.cumsum(sizes)).astype(np.intp)
+    return np.arange(own[-1]) + np.repeat(starts[units] - own[:-1], sizes), own
+
+
+def _renumbered(keys: IndexArray) -> tuple[int, IndexArray]:
+    """How many different ones there are, and the place of each among them."""
+    different, places = np.unique(keys, return_inverse=True)
+    return different.size, places
+
 
 _MOST_DIGITS = 4
 
@@ -31,8 +85,7 @@ def lattice_places(values: FloatArray, /) -> FloatArray:
         whole = np.rint(values * 10.0**digits)
         if (whole / 10.0**digits == values).all():
             steps = (whole - whole[0]).astype(np.int64)
-            places: FloatArray = (steps // max(1, int(np.gcd.reduce(steps)))).astype(float)
-            return places
+            return (steps // max(1, int(np.gcd.reduce(steps)))).astype(float)
     return np.full(values.size, np.inf)
 
 
@@ -123,15 +176,10 @@ class UnitLaws:
     ) -> UnitLaws:
         """The observed frequencies of each unit's rows; of one row, or of all its rows added.
 
-        Parameters
-        ----------
-        units : sequence, shape (units,)
-        values : array, shape (values,)
-            Ascending within a unit.
-        starts : array, shape (units + 1,)
-        times : array, shape (values,), optional
-            In how many rows each value is; in one without it.
-        added : bool
+        - `units`: sequence, shape (units,).
+        - `values` (array, shape (values,)): Ascending within a unit.
+        - `starts`: array, shape (units + 1,).
+        - `times` (array, shape (values,)): In how many rows each value is; in one without it.
         """
         times = np.ones(values.size, dtype=np.intp) if times is None else times
         sizes = np.add.reduceat(times, starts[:-1])
@@ -147,14 +195,7 @@ class UnitLaws:
 
     @classmethod
     def of_gaussians(
-        cls,
-        units: Sequence[Secret],
-        values: FloatArray,
-        starts: IndexArray,
-        /,
-        *,
-        times: IndexArray,
-        added: bool,
+        cls, units: Sequence[Secret], values: FloatArray, starts: IndexArray, /, *, times: IndexArray, added: bool
     ) -> UnitLaws:
         """The Gaussian of each unit's mean and standard deviation (population form); of one row, or of all added."""
         sizes, own = np.add.reduceat(times, starts[:-1]), np.diff(starts)
@@ -225,10 +266,7 @@ class UnitLaws:
     def prior(self, k: int, /, *, width: float | None = None, parts: int = 1) -> Prior:
         """The law of unit number k as a prior; of a sum of rows as `sum_of_draws` with the width and parts.
 
-        Raises
-        ------
-        ArgumentError
-            For a sum of too many rows of different values.
+        Raises ArgumentError for a sum of too many rows of different values.
         """
         if self.given:
             return self.given[k]
@@ -320,8 +358,7 @@ class UnitLaws:
         terms = exponents - np.repeat(highest, np.diff(self.starts))
         np.exp(terms, out=terms)
         terms *= self.weights
-        log_mean: FloatArray = highest + np.log(np.add.reduceat(terms, self.starts[:-1]))
-        return log_mean
+        return highest + np.log(np.add.reduceat(terms, self.starts[:-1]))
 
 
 def sum_of_draws(prior: Prior, copies: int, /, *, width: float | None = None, parts: int = 1) -> Prior:
@@ -334,10 +371,8 @@ def sum_of_draws(prior: Prior, copies: int, /, *, width: float | None = None, pa
     nearest such part of a width, and from there to the points on both sides, with probabilities that keep its mean: the
     radius says the first move alone.
 
-    Raises
-    ------
-    ArgumentError
-        For so many draws that the grid would have fewer than eight points over the range of the values.
+    Raises ArgumentError for so many draws that the grid would have fewer than eight points over the range of the
+    values.
     """
     if copies == 1 and width is None:
         return prior
@@ -364,10 +399,7 @@ def sum_of_draws(prior: Prior, copies: int, /, *, width: float | None = None, pa
 def grid_width(reach: float, cells: int, /, *, rows: int = 1) -> float:
     """A width of few bits with at most so many cells in a reach of the sum of so many rows.
 
-    Raises
-    ------
-    ArgumentError
-        For fewer than eight cells.
+    Raises ArgumentError for fewer than eight cells.
     """
     if cells < _FEWEST_CELLS * rows:
         raise ArgumentError(

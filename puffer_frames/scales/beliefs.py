@@ -16,13 +16,11 @@ from puffer_frames.loss.engine import Laws
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.progress import watched
 from puffer_frames.papers.catalogue import BERNOULLI, GAUSSIAN, KANTOROVICH, MIXTURE, THEOREMS, TRANSLATION, Theorem
-from puffer_frames.priors.fitting import common_variance_preferred, fit_best, fit_finer, fit_mixture
+from puffer_frames.priors.fitting import common_variance_preferred, fit_best, fit_finer, fit_mixture, group_moments
 from puffer_frames.priors.law_set import WIDEST, is_too_wide
-from puffer_frames.priors.moments import group_moments
 from puffer_frames.priors.prior import FloatArray, Prior, Secret, gaussian_priors
 from puffer_frames.priors.summary import Counts
-from puffer_frames.scales.learned import POPULATION, LearnedBelief, OtherTable, Population
-from puffer_frames.scales.observed import Belief, observed_belief
+from puffer_frames.scales.learned import POPULATION, Belief, LearnedBelief, OtherTable, Population, observed_belief
 
 FEW_VALUES = 256
 """Up to this many distinct values the observed frequencies are the model."""
@@ -47,22 +45,14 @@ def learn(
 ) -> tuple[Theorem, Belief, Belief]:
     """Return the theorem, the priors that it assumes, and the observed frequencies.
 
-    Parameters
-    ----------
-    counts : mapping of secret to (values, counts)
-        Distinct values and how often each occurs.
-    theorem : str
-        A name of the catalogue; `FINER`, for gmm with more components than 5 where BIC asks for them; or "auto": two
-        values, bernoulli; at most 256, or more than 100 secrets,
-        kantorovich; else Gaussian mixtures
-        with the number of components of the smallest BIC: translation where every secret has one and a common
-        variance has the smaller BIC, gaussian where every secret has one, gmm else.
-    components : int, optional
-        Number of components of "gmm"; by default by BIC, up to 5.
-    coupled : bool
-        "auto" takes no other theorems than those of a coupling: translation or, without a model, kantorovich.
-    radius : float
-        How far a value may be from the one it was counted as; the observed frequencies are known up to it.
+    - `counts` (mapping of secret to (values, counts)): Distinct values and how often each occurs.
+    - `theorem`: A name of the catalogue; `FINER`, for gmm with more components than 5 where BIC asks for them; or
+      "auto": two values, bernoulli; at most 256, or more than 100 secrets, kantorovich; else Gaussian mixtures with the
+      number of components of the smallest BIC: translation where every secret has one and a common variance has the
+      smaller BIC, gaussian where every secret has one, gmm else.
+    - `components`: Number of components of "gmm"; by default by BIC, up to 5.
+    - `coupled`: "auto" takes no other theorems than those of a coupling: translation or, without a model, kantorovich.
+    - `radius`: How far a value may be from the one it was counted as; the observed frequencies are known up to it.
     """
     empirical = observed_belief(counts, radius=radius)
     if theorem == FINER:
@@ -156,26 +146,14 @@ def name_beliefs(
 ) -> dict[str, Covered]:
     """The beliefs that the guarantee must cover, by name.
 
-    Parameters
-    ----------
-    entries : sequence
-        Of `read_beliefs`. Mappings and other tables are named "given 1", "other table", ... and add to the words
-        "fitted" and "empirical", unless a word or a wider belief is named, or "only": then what is named is all. Where
-        the model is the observed frequencies, "fitted" is "empirical".
-    fitted, empirical : mapping of secret to Prior
-    model : str
-        The fitted model, in words.
-    counts : mapping of secret to (values, counts)
-        Of the secrets that the protected pairs name.
-    bounds : (low, high), optional
-        To which values are clipped, if they are.
-    radius : float
-        How far a value may be from the one that it was counted as.
-
-    Raises
-    ------
-    ArgumentTypeError, ArgumentError
-        For a belief that lacks a secret of a protected pair.
+    - `entries` (sequence): Of `read_beliefs`. Mappings and other tables are named "given 1", "other table", ... and add
+      to the words "fitted" and "empirical", unless a word or a wider belief is named, or "only": then what is named is
+      all. Where the model is the observed frequencies, "fitted" is "empirical".
+    - `model`: The fitted model, in words.
+    - `counts` (mapping of secret to (values, counts)): Of the secrets that the protected pairs name.
+    - `bounds` (low, high): To which values are clipped, if they are.
+    - `radius`: How far a value may be from the one that it was counted as.
+    Raises ArgumentTypeError, ArgumentError for a belief that lacks a secret of a protected pair.
     """
     named: dict[str, Covered] = {}
     adding = all(isinstance(entry, (Mapping, OtherTable)) for entry in entries)
@@ -227,11 +205,8 @@ def _free(title: str, taken: Collection[str]) -> str:
 def clipped_to(beliefs: Sequence[BeliefEntry], /, *, domain: Bounds | None, extent: Bounds) -> Bounds | None:
     """The bounds to which values are clipped before the noise: public ones, or where a belief needs some the extent.
 
-    Raises
-    ------
-    ArgumentError
-        For side knowledge of values that they cut off: it is not the law of what is released. Clipping comes before the
-        noise, so it can make two laws easier to tell apart.
+    Raises ArgumentError for side knowledge of values that they cut off: it is not the law of what is released. Clipping
+    comes before the noise, so it can make two laws easier to tell apart.
     """
     clips = any(isinstance(entry, LearnedBelief) and entry.clips for entry in beliefs)
     bounds = extent if domain is None and clips else domain

@@ -17,8 +17,7 @@ from puffer_frames.numbers.presentation import lower_text, upper_text
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import Theorem
 from puffer_frames.priors.pairs import Pair
-from puffer_frames.scales.learned import LearnedBelief
-from puffer_frames.scales.observed import Belief
+from puffer_frames.scales.learned import Belief, LearnedBelief
 from puffer_frames.scales.search import is_private, loss_of, smallest_of_each, smallest_scale_of
 
 _ROUNDING_STEPS = 24
@@ -127,30 +126,16 @@ def choose(
 ) -> Choice:
     """Find the scale that every belief confirms.
 
-    Parameters
-    ----------
-    proposal : Proposal
-    target : Target
-        What was asked for, or the share of it.
-    asked : Target
-        What the engines, which know nothing of the grid of the noise, must confirm.
-    calibration : str
-        "exact": the smallest confirmed scale. "theorem": the published one, raised where it is not confirmed.
-    allow_zero_noise : bool
-        Whether a scale of 0 may be the answer.
-    quoted : Target, optional
-        Where the losses are measured; by default as `asked`.
-
-    Raises
-    ------
-    CalibrationError
-        Where no noise at all would be added and `allow_zero_noise` is false, and for "theorem" where the published
-        condition does not exist.
-
-    Warns
-    -----
-    UnsoundTheoremWarning
-        For "theorem", where the engine refutes the published scale under the theorem's own priors.
+    - `target`: What was asked for, or the share of it.
+    - `asked`: What the engines, which know nothing of the grid of the noise, must confirm.
+    - `calibration`: "exact": the smallest confirmed scale. "theorem": the published one, raised where it is not
+      confirmed.
+    - `allow_zero_noise`: Whether a scale of 0 may be the answer.
+    - `quoted`: Where the losses are measured; by default as `asked`.
+    Raises CalibrationError where no noise at all would be added and `allow_zero_noise` is false, and for "theorem"
+    where the published condition does not exist.
+    Warns UnsoundTheoremWarning for "theorem", where the engine refutes the published scale under the theorem's own
+    priors.
     """
     published, engines = proposal.published, proposal.engines
     require_finite(published or 0.0, target)

@@ -14,8 +14,8 @@ from typing import cast
 from puffer_frames.errors import ArgumentError, CalibrationError, PriorError
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import Laws, belief_loss, privacy_loss
+from puffer_frames.loss.noises.coupled import set_distance
 from puffer_frames.loss.outcome import Loss, Verification
-from puffer_frames.loss.sets.coupled_sets import set_distance
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.rounding import subtract_up, up
@@ -24,15 +24,13 @@ from puffer_frames.papers.bounded import bounded_scales
 from puffer_frames.papers.catalogue import BOUNDED, KANTOROVICH, MIXTURE, PUBLISHED_FOR, Theorem
 from puffer_frames.papers.gaussian import translation_scale
 from puffer_frames.papers.kantorovich import kantorovich_scale
-from puffer_frames.priors.law_set import LawSet, is_too_wide
+from puffer_frames.priors.law_set import LawSet, is_refuted, is_too_wide
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret, observed_priors
-from puffer_frames.priors.rank_band import is_refuted
 from puffer_frames.priors.summary import Counts, extent_of
 from puffer_frames.scales.beliefs import FINER, BeliefEntry, clipped_to, learn, name_beliefs, words_of
 from puffer_frames.scales.choice import Choice, Proposal, choose, measure, require_noise
-from puffer_frames.scales.learned import Population
-from puffer_frames.scales.observed import Belief, observed_belief
+from puffer_frames.scales.learned import Belief, Population, observed_belief
 from puffer_frames.scales.search import is_private, smallest_scale_of
 
 _WIDE = 2.0
@@ -60,28 +58,16 @@ def choose_column(
 ) -> Choice:
     """The scale of one column.
 
-    Parameters
-    ----------
-    counts : mapping of secret to (values, counts)
-        Of the secrets that the pairs name.
-    target, noise, pairs, theorem, components, domain, calibration, allow_zero_noise
-        As in `puffer_frames.privatize`.
-    beliefs : sequence
-        Entries of `read_beliefs`.
-    extent : (low, high)
-        Ends of the column.
-    radius : float
-        How far a value may be from the one it was counted as.
-    rows : int
-        So many independent rows of a unit together are held to the target, and are what was measured; the theorem's
-        scale is that of one of them, for its share. More than 1 for "exact" alone.
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        For beliefs that are none, or lie outside the domain.
-    CalibrationError
-        As `choose`.
+    - `counts` (mapping of secret to (values, counts)): Of the secrets that the pairs name.
+    - `target`, `noise`, `pairs`, `theorem`, `components`, `domain`, `calibration`, `allow_zero_noise`: As in
+      `puffer_frames.privatize`.
+    - `beliefs` (sequence): Entries of `read_beliefs`.
+    - `extent` (low, high): Ends of the column.
+    - `radius`: How far a value may be from the one it was counted as.
+    - `rows`: So many independent rows of a unit together are held to the target, and are what was measured; the
+      theorem's scale is that of one of them, for its share. More than 1 for "exact" alone.
+    Raises ArgumentError, ArgumentTypeError for beliefs that are none, or lie outside the domain; CalibrationError as
+    `choose`.
     """
     choose_for = partial(
         _choose_for,
@@ -253,19 +239,11 @@ def again(
 ) -> tuple[Choice, bool]:
     """A choice for one noisy copy, from a file, with all that follows from its scale, its model and these counts.
 
-    Parameters
-    ----------
-    beliefs : sequence
-        Those that were asked for. Of side knowledge and other tables a file has no laws: nothing is measured of them.
-    calibration : str
-        "exact", where the scale is to be the smallest one, or "theorem".
-    needed : float
-        The scale that the fitted model needs, by the file.
-
-    Returns
-    -------
-    choice, is_smallest
-        The second: whether some belief needs about this scale, as far as its laws are known.
+    - `beliefs` (sequence): Those that were asked for. Of side knowledge and other tables a file has no laws: nothing is
+      measured of them.
+    - `calibration`: "exact", where the scale is to be the smallest one, or "theorem".
+    - `needed`: The scale that the fitted model needs, by the file.
+    Returns: The second: whether some belief needs about this scale, as far as its laws are known.
     """
     exact, empirical = calibration == "exact", observed_belief(counts, radius=radius)
     fitted, scale = empirical if choice.theorem.discrete else choice.priors, choice.scale
@@ -383,27 +361,14 @@ def choose_columns(
 ) -> dict[str, Choice]:
     """Scales for several columns by the bounded-column rule, each confirmed by the engine for its share.
 
-    Parameters
-    ----------
-    counts : mapping of column to mapping of secret to (values, counts)
-        Of the secrets that the pairs name.
-    target : Target
-        Split evenly over the columns: given the coupling the noises compose as in differential privacy.
-    domain : mapping of column to (low, high)
-        Public bounds; a column without them has its observed range.
-    extent : mapping of column to (low, high)
-        Ends of each column.
-    radius : mapping of column to float
-        How far a value may be from the one it was counted as.
-    noise, pairs, allow_zero_noise
-        As in `puffer_frames.privatize`.
-    others : int
-        How many other columns the target is split over, too.
-
-    Raises
-    ------
-    CalibrationError
-        Where every column is constant, unless `allow_zero_noise`.
+    - `counts` (mapping of column to mapping of secret to (values, counts)): Of the secrets that the pairs name.
+    - `target`: Split evenly over the columns: given the coupling the noises compose as in differential privacy.
+    - `domain` (mapping of column to (low, high)): Public bounds; a column without them has its observed range.
+    - `extent` (mapping of column to (low, high)): Ends of each column.
+    - `radius` (mapping of column to float): How far a value may be from the one it was counted as.
+    - `noise`, `pairs`, `allow_zero_noise`: As in `puffer_frames.privatize`.
+    - `others`: How many other columns the target is split over, too.
+    Raises CalibrationError where every column is constant, unless `allow_zero_noise`.
     """
     ranges = {name: range_of(groups, domain.get(name), radius=radius[name]) for name, groups in counts.items()}
     share = target.share(len(counts) + others)

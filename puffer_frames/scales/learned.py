@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import ClassVar, cast
+from typing import ClassVar, TypeAlias, cast
 
 import numpy as np
 
@@ -15,11 +15,49 @@ from puffer_frames.errors import ArgumentError, short_traceback
 from puffer_frames.loss.engine import Laws
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import as_float
-from puffer_frames.priors.law_set import LawSet
-from puffer_frames.priors.prior import Prior, Secret, middles
-from puffer_frames.priors.rank_band import confidence_left, rank_band
-from puffer_frames.priors.summary import Counts
-from puffer_frames.scales.observed import observed_belief
+from puffer_frames.priors.law_set import LawSet, confidence_left, rank_band
+from puffer_frames.priors.prior import Prior, Secret, middles, observed_priors
+from puffer_frames.priors.summary import Counts, extent_of, in_parts, in_wider_cells
+
+Belief: TypeAlias = Mapping[Secret, Prior]
+"""One law per secret."""
+
+MOST_ENTRIES = 1 << 23
+"""Secrets times cells are about so many at most."""
+_FEW_CELLS = 1 << 24
+"""So many are marked in a table; of more those that hold values are sorted."""
+
+
+def observed_belief(counts: Mapping[Secret, Counts], /, *, radius: float) -> Belief:
+    """The observed frequencies of each secret, as a `Summary` has them."""
+    coarse, wider = _merged(counts, radius=radius)
+    return observed_priors(coarse, radius=wider)
+
+
+def _merged(counts: Mapping[Secret, Counts], /, *, radius: float) -> tuple[Mapping[Secret, Counts], float]:
+    """Values that were counted in cells, in wider ones where there are many secrets: the engine's tables hold both."""
+    low, high = extent_of(counts, radius=radius)
+    cells = (high - low) / (2 * radius) if radius else 0.0
+    if len(counts) * cells > MOST_ENTRIES:  # of which a column in clusters or with an outlier fills few
+        cells = _filled(counts, low, 2 * radius, most=cells)
+    times = math.ceil(len(counts) * cells / MOST_ENTRIES)
+    if times <= 1:
+        return counts, radius
+    wider = radius * 2.0 ** math.ceil(math.log2(times))
+    return in_wider_cells(counts, radius=wider), wider
+
+
+def _filled(counts: Mapping[Secret, Counts], low: float, width: float, /, *, most: float) -> int:
+    """How many cells hold values, of so many from the lowest one on."""
+    first = math.floor(low / width)
+    if most > _FEW_CELLS:
+        return int(np.unique(np.floor(np.concatenate([values for values, _ in counts.values()]) / width)).size)
+    held = np.zeros(int(most) + 2, dtype=bool)
+    for secrets in in_parts(counts):
+        keys = np.floor(np.concatenate([counts[secret][0] for secret in secrets]) / width) - first
+        held[keys.astype(np.intp)] = True
+    return int(held.sum())
+
 
 POPULATION = "population"
 """The word for `Population()`."""
@@ -42,13 +80,9 @@ class LearnedBelief(ABC):
     ) -> Laws | Sequence[Laws]:
         """A law or a set of laws per secret, or several such mappings.
 
-        Parameters
-        ----------
-        counts : mapping of secret to (values, counts)
-        bounds : (low, high), optional
-            To which values are clipped: public ones, or where a belief needs some those of the table.
-        radius : float
-            How far a value may be from the one that it was counted as.
+        - `bounds` (low, high): To which values are clipped: public ones, or where a belief needs some those of the
+          table.
+        - `radius`: How far a value may be from the one that it was counted as.
         """
 
     @property
@@ -118,7 +152,6 @@ class Population(LearnedBelief):
 
     @property
     def words(self) -> str:
-        """What it is, in a sentence."""
         return f"any that the table does not refute with {100 * self.confidence:g} % confidence"
 
 
@@ -200,7 +233,6 @@ class Contamination(LearnedBelief):
 
     @property
     def words(self) -> str:
-        """What it is, in a sentence."""
         share = f"{self.share}"
         if isinstance(self.share, Mapping):
             share = "as given for its secret"
@@ -270,7 +302,6 @@ class Bootstrap(LearnedBelief):
 
     @property
     def words(self) -> str:
-        """What it is, in a sentence."""
         return f"the frequencies of any of {self.resamples} resamples of the rows"
 
 
@@ -303,7 +334,6 @@ class OtherTable(LearnedBelief):
 
     @property
     def words(self) -> str:
-        """What it is, in a sentence."""
         return "the frequencies of another table"
 
 

@@ -132,10 +132,7 @@ class Repeats:
     def factor(self, noise: NoiseFamily, /) -> float:
         """How much larger the scale of each copy is than one for all, rounded up.
 
-        Raises
-        ------
-        ArgumentError
-            For several copies with noise that has no rule for them.
+        Raises ArgumentError for several copies with noise that has no rule for them.
         """
         if self.copies == 1:
             return 1.0

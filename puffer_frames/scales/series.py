@@ -23,8 +23,7 @@ from puffer_frames.papers.catalogue import EXACT_COUNT, MECHANISMS, PUBLISHED_FO
 from puffer_frames.papers.quilt.gaps import Windows, gap_influence, gap_quilt, node_quilts
 from puffer_frames.papers.quilt.nodes import Quilt, QuiltScale
 from puffer_frames.papers.quilt.scales import Chain, approx_quilts, exact_quilts, largest_over
-from puffer_frames.priors.chain_box import ChainBox
-from puffer_frames.priors.markov import MarkovChain
+from puffer_frames.priors.markov import ChainBox, MarkovChain
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.choice import Choice, measure
 from puffer_frames.scales.search import is_private, scale_between, smallest_scale_of
@@ -100,13 +99,8 @@ def choose_noise(
 ) -> Choice:
     """The scale of a mechanism, for pieces of every length and all chains.
 
-    Raises
-    ------
-    ArgumentError
-        For the exact mechanism with several counts, another noise or too long a series.
+    Raises ArgumentError for the exact mechanism with several counts, another noise or too long a series.
 
-    Notes
-    -----
     The published scale is the Laplace scale of a count that [SWC17] asks for as printed: for "quilt-approx" with
     2 r(a) + r(b) whatever the start, and the printed r(t). There is none for the exact loss of a count, and for other
     noise, of which it says nothing.
@@ -234,11 +228,7 @@ def _scale(quilt: Quilt, *, reach: int, bins: int, noise: NoiseFamily, target: T
 
 
 def _over_extents(
-    chains: list[Chain],
-    extents: list[tuple[int, int]],
-    scale_of: Callable[..., QuiltScale],
-    *,
-    epsilon: float,
+    chains: list[Chain], extents: list[tuple[int, int]], scale_of: Callable[..., QuiltScale], *, epsilon: float
 ) -> tuple[Quilt, ...]:
     """Quilts for stretches of all these (times, rows), longest first.
 

@@ -59,8 +59,7 @@ class ReleasedCounts:
         """
         if self.reach:
             values = np.array(self.values, dtype=object)
-            moved: FloatArray = np.abs(values[:, None] - values[None, :]).astype(np.float64)
-            return moved
+            return np.abs(values[:, None] - values[None, :]).astype(np.float64)
         held = np.isin(np.arange(states), self.released[-1:] if self.bins == 1 else self.released).astype(np.float64)
         if self.bins == 1:
             return np.abs(held[:, None] - held[None, :])

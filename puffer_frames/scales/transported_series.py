@@ -40,23 +40,12 @@ def _are_few(rows: SeriesRows, *, from_start: bool) -> bool:
 
 
 def choose_transported(
-    chains: list[Chain],
-    rows: SeriesRows,
-    counts: ReleasedCounts,
-    target: Target,
-    /,
-    *,
-    belief: str,
-    noise: NoiseFamily,
+    chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, target: Target, /, *, belief: str, noise: NoiseFamily
 ) -> Choice:
     """The smallest scale at which the bound of `TransportedLoss` is within epsilon, for every series and all chains.
 
-    Raises
-    ------
-    ArgumentError
-        For other noise than Laplace's, and chains that the bound does not take.
-    CalibrationError
-        Where the chain leaves no state open.
+    Raises ArgumentError for other noise than Laplace's, and chains that the bound does not take; CalibrationError where
+    the chain leaves no state open.
     """
     engines = _engines(chains, rows, counts, noise)
     if not any(engine.hides for engine in engines):

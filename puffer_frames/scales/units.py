@@ -11,13 +11,11 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
-from puffer_frames.loss.atoms.rows import RowsLoss
-from puffer_frames.loss.displaced import DisplacedLoss
+from puffer_frames.loss.displaced import DisplacedLoss, NearbyLoss, PureOnly
 from puffer_frames.loss.engine import belief_loss, privacy_loss
-from puffer_frames.loss.nearby import NearbyLoss, PureOnly
+from puffer_frames.loss.noises.coupled import set_distance
 from puffer_frames.loss.outcome import Loss
-from puffer_frames.loss.presence import ABSENT, NOTHING, PresenceLoss
-from puffer_frames.loss.sets.coupled_sets import set_distance
+from puffer_frames.loss.presence import ABSENT, NOTHING, PresenceLoss, RowsLoss
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.postprocessing import Bounds
@@ -270,25 +268,13 @@ def choose_scales(
 ) -> dict[str, Choice]:
     """The scale of each statistic that is asked for; several share the target evenly.
 
-    Parameters
-    ----------
-    rows : UnitRows
-    target : Target
-    asked : tuple of str
-        The queries.
-    values : tuple of pairs of values, optional
-        Those that a unit may report, where these are protected.
-    belief : str
-        How the laws of the units are called.
-    added : bool
-        Whether a unit adds all its rows.
-    protect, pairs, laws, domain, noise, calibration, integer, allow_zero_noise
-        As in `puffer_frames.aggregate`.
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError, CalibrationError
-        As `aggregate`.
+    - `asked` (tuple of str): The queries.
+    - `values` (tuple of pairs of values): Those that a unit may report, where these are protected.
+    - `belief`: How the laws of the units are called.
+    - `added`: Whether a unit adds all its rows.
+    - `protect`, `pairs`, `laws`, `domain`, `noise`, `calibration`, `integer`, `allow_zero_noise`: As in
+      `puffer_frames.aggregate`.
+    Raises ArgumentError, ArgumentTypeError, CalibrationError as `aggregate`.
     """
     statistics = tuple(dict.fromkeys("sum" if name == "mean" else name for name in asked))
     counted = "count" in statistics and not (protect == "replacement" and not added)

@@ -15,9 +15,9 @@ from puffer_frames.errors import ArgumentError, short_traceback
 from puffer_frames.frames.columns import NativeFrame, check_rows
 from puffer_frames.frames.side_by_side import PlainColumn, read_columns
 from puffer_frames.frames.table import library_of, small_frame
-from puffer_frames.numbers.presentation import Rows, as_html, as_text, shown_names
+from puffer_frames.numbers.presentation import Printed, Rows, shown_names
 from puffer_frames.priors.prior import FloatArray, IndexArray
-from puffer_frames.verbs.pictures.associations import associations
+from puffer_frames.verbs.pictures.matrices import associations
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,7 +56,7 @@ class PairQuality:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Quality:
+class Quality(Printed):
     """How near a release is to its table.
 
     It holds statistics of the raw table: keep it private.
@@ -117,14 +117,6 @@ class Quality:
             rows.append(("left out", f"{shown_names(self.left_out)}: in one of the two frames alone"))
         rows.append(("keep private", "these are statistics of the raw table, which no guarantee covers"))
         return "Quality: the release beside its table", rows
-
-    def __str__(self) -> str:
-        return as_text(*self._shown())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return as_html(*self._shown())
 
 
 @short_traceback

@@ -182,10 +182,7 @@ def test_types_that_polars_lacks_are_errors(name):
 def test_extension_types_in_nested_ones_are_errors(marked):
     inner = pa.StructArray.from_arrays([marked(["q"] * 300)], ["inner"])
     table = EXTENSIBLE.set_column(2, "k", inner)
-    for frame in (
-        table,
-        pl.from_arrow(EXTENSIBLE).lazy().with_columns(k=pl.struct(from_arrow(marked(["q"] * 300)))),
-    ):
+    for frame in (table, pl.from_arrow(EXTENSIBLE).lazy().with_columns(k=pl.struct(from_arrow(marked(["q"] * 300))))):
         with pytest.raises(
             puffer_frames.errors.ArgumentTypeError, match="the column 'k' must be of a type that Polars"
         ):

@@ -204,10 +204,7 @@ WRONG_BELIEFS = {
     "atoms": (ATOMS, ArgumentTypeError),
     "a secret less": ({"p": LEVELS["p"], "q": LEVELS["q"]}, ArgumentError),
     "every law of learned levels": ("population", ArgumentError),
-    "a frame with another level": (
-        pl.DataFrame(COLUMNS).with_columns(town=pl.lit(MARK + "!")),
-        CalibrationError,
-    ),
+    "a frame with another level": (pl.DataFrame(COLUMNS).with_columns(town=pl.lit(MARK + "!")), CalibrationError),
     "a frame without a secret": (pl.DataFrame(COLUMNS).filter(pl.col("group") != "r"), ArgumentError),
 }
 
@@ -223,10 +220,7 @@ def test_wrong_beliefs(name):
 def test_a_distribution_of_another_kind_is_no_belief():
     with pytest.raises(ArgumentTypeError, match="Prior of atoms"):
         plan(
-            pl.DataFrame(COLUMNS),
-            public="grade",
-            mechanism="channel",
-            beliefs={s: Prior.gaussian(0, 1) for s in "pqr"},
+            pl.DataFrame(COLUMNS), public="grade", mechanism="channel", beliefs={s: Prior.gaussian(0, 1) for s in "pqr"}
         )
 
 

@@ -8,12 +8,23 @@ import weakref
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from conftest import LOCAL_KINDS, laid_out, run
 from kinds import column, names
 
 import puffer_frames
-from puffer_frames import Layout, Noise, RowOrderWarning, certificate_of, verify
+from puffer_frames import (
+    Layout,
+    Noise,
+    RowOrderWarning,
+    aggregate,
+    calibrate,
+    certificate_of,
+    histogram,
+    privatize,
+    verify,
+)
 from puffer_frames.core import Prior
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.papers import bounded_scales
@@ -173,3 +184,49 @@ def test_eight_large_frames_are_freed_as_they_go(people):
         assert [reference() for reference in alive] == [None] * 16
     finally:
         gc.enable()
+
+
+DATA = {"group": ["a", "b", "b", "a"] * 30, "x": [1, 2, 3, 5] * 30, "t": list(range(120))}
+KINDS = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "lazy": pl.LazyFrame, "pyarrow": pa.table}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_name_with_nul(kind):
+    frame = KINDS[kind]({**DATA, "no\0te": DATA["x"]})
+    for verb, options in (
+        (privatize, {"secret": "group", "public": "x"}),
+        (calibrate, {"secret": "group", "public": "x"}),
+        (aggregate, {"value": "x", "domain": (0, 1)}),
+        (histogram, {"state": "group", "time": "t"}),
+    ):
+        with pytest.raises(ArgumentError, match="without the character NUL"):
+            verb(frame, epsilon=1.0, **options)
+
+
+@pytest.mark.parametrize("name", ["\ud800", "x\udfff"])
+def test_half_of_a_surrogate_pair(name):
+    frame = pd.DataFrame(DATA)
+    frame.columns = pd.Index(["group", "x", name], dtype=object)
+    with pytest.raises(ArgumentError, match="UTF-8"):
+        privatize(frame, secret="group", public="x", epsilon=1.0)
+
+
+@pytest.mark.parametrize("labels", [["a\0b", "a\0c", "a"], ["\ud800x", "\ud800y", "x"]], ids=["NUL", "half of a pair"])
+def test_text_that_differs_after_an_odd_character(labels):
+    """pandas 2 numbers them alike in columns of objects."""
+    frame = pd.DataFrame({"secret": pd.Series(labels * 40, dtype=object), "x": [0, 5, 9] * 40})
+    plan = puffer_frames.calibrate(frame, secret="secret", public="x", epsilon=1.0)
+    assert plan.rows_per_secret == dict.fromkeys(labels, 40)
+    assert plan.scale == pytest.approx(9.0, rel=1e-6)
+
+
+def test_several_columns_with_missing_and_mixed_objects():
+    frame = pd.DataFrame(
+        {
+            "a": pd.Series(["p\0q", "p\0r"] * 60, dtype=object),
+            "b": pd.Series(["u", "v", "v"] * 40, dtype=object),
+            "x": [0, 1, 2, 3] * 30,
+        }
+    )
+    plan = puffer_frames.calibrate(frame, secret=["a", "b"], public="x", epsilon=1.0)
+    assert set(plan.rows_per_secret) == {(a, b) for a in ("p\0q", "p\0r") for b in ("u", "v")}

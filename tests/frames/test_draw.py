@@ -12,9 +12,8 @@ from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.plans.source import collect_plan, sink_plan
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import open_table
-from puffer_frames.noise.column_noise import ColumnNoise
-from puffer_frames.noise.joint_levels import JointLevels
-from puffer_frames.noise.stratified import ByStratum
+from puffer_frames.noise.channel import JointLevels
+from puffer_frames.noise.column_noise import ByStratum, ColumnNoise
 from puffer_frames.noise.stream import Purpose, ReleaseKey
 
 RNG = np.random.default_rng(17)

@@ -32,7 +32,7 @@ from puffer_frames import (
 from puffer_frames.errors import UncoveredFrameError
 from puffer_frames.verbs.estimating.estimated import Estimate
 from puffer_frames.verbs.estimating.laws import Unfolding, quantiles_of
-from puffer_frames.verbs.estimating.noisy import NoisyColumn
+from puffer_frames.verbs.estimating.released_columns import NoisyColumn
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
 from certificate_cases import CASES, release_of_case

@@ -81,11 +81,7 @@ def test_a_missing_category_and_other_outputs():
     assert found.frame["x"].isna().any()
 
 
-POLARS = {
-    "text": pl.String(),
-    "categories": pl.Categorical(),
-    "Enum": pl.Enum(["unused", "middle", "low", "high"]),
-}
+POLARS = {"text": pl.String(), "categories": pl.Categorical(), "Enum": pl.Enum(["unused", "middle", "low", "high"])}
 
 
 @pytest.mark.parametrize("name", POLARS)

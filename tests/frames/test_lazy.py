@@ -144,8 +144,7 @@ class Changing:
 
 @few(7, rest="apart")
 @pytest.mark.parametrize(
-    ("name", "row_id"),
-    [*((name, None) for name in CHANGES), *((name, "id") for name in CHANGES if name not in ORDERS)],
+    ("name", "row_id"), [*((name, None) for name in CHANGES), *((name, "id") for name in CHANGES if name not in ORDERS)]
 )
 def test_a_source_that_changes_is_an_error(table, tmp_path, name, row_id):
     source, target = Changing(table), tmp_path / "released.parquet"

@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from channel_requests import REQUESTS, columns_of, planned
 from conftest import build_frame, few, run, thinned, without_spark
-from kinds import entries
+from kinds import entries, make_columns
 
 import puffer_frames
-from puffer_frames import Channel, Noise, PufferError, Strata, Unit, load_plan
+from puffer_frames import Channel, Layout, Noise, PufferError, Strata, Unit, load_plan
 from puffer_frames.core import BatchReport, Prior
 from puffer_frames.errors import ArgumentTypeError, CalibrationError, ColumnNotFoundError
 
@@ -331,3 +332,54 @@ def test_rows_that_exceed_the_plan_are_said_in_the_certificate():
         plan.release(batch, allow_other_frame=True)
     certificate = puffer_frames.certificate_of(plan.release(batch, allow_other_frame=True, allow_drift=True))
     assert "observed-exceeds" in [statement.key for statement in certificate.statements]
+
+
+ASKED_OF_PLANS = {
+    "numbers": {},
+    "several columns": {"public": ["score", "height"]},
+    "labels beside numbers": {"public": ["score", "note"], "nulls": "drop"},
+    "strata": {"given": Strata("old", minimum=10)},
+    "two secrets": {"secret": ["group", "old"], "mechanism": Noise(remap=True)},
+    "whole floats as secrets": {"secret": "code", "epsilon": 0.1},
+}
+
+
+@pytest.fixture(scope="module")
+def frame(make_frame):
+    return make_frame(make_columns())
+
+
+def same(plan, frame, path):
+    plan.save(path)
+    again = load_plan(path)
+    first, second = (run(each.release(frame, rng=7, layout=Layout(row_id="id"))) for each in (plan, again))
+    assert entries(first) == entries(second)
+    assert puffer_frames.certificate_of(first).to_dict() == puffer_frames.certificate_of(second).to_dict()
+    return again
+
+
+@pytest.mark.parametrize("name", ASKED_OF_PLANS)
+def test_of_noise(frame, name, tmp_path):
+    asked = {"secret": "group", "public": "score", "epsilon": 0.05} | ASKED_OF_PLANS[name]
+    plan = puffer_frames.calibrate(frame, **asked)
+    again = same(plan, frame, tmp_path / "plan")
+    assert list(map(repr, again.rows_per_secret)) == list(map(repr, plan.rows_per_secret))
+    assert again.library == plan.library
+
+
+@pytest.mark.parametrize("name", thinned(list(REQUESTS), few=["text", "cells", "missing level", "rare text"]))
+def test_of_a_channel(make_frame, name, tmp_path):
+    frame = make_frame(columns_of(name))
+    plan = puffer_frames.calibrate(frame, **({"secret": "group", "public": "town", "epsilon": 0.5} | planned(name)))
+    same(plan, frame, tmp_path / "plan")
+
+
+def test_a_plan_of_one_kind_of_frame_releases_another(frame, tmp_path):
+    """Their rows have one checksum."""
+    elsewhere = build_frame("polars", make_columns())
+    plan = puffer_frames.calibrate(elsewhere, secret="group", public="score", epsilon=0.05)
+    plan.save(tmp_path / "plan")
+    released = run(load_plan(tmp_path / "plan").release(frame, rng=7, layout=Layout(row_id="id")))
+    assert sorted(dict(entries(released))["score"]) == sorted(
+        plan.release(elsewhere, rng=7, layout=Layout(row_id="id"))["score"]
+    )

@@ -283,10 +283,7 @@ def test_a_new_file_replaces_none(tmp_path, monkeypatch, way):
             target.replacing(tmp_path / name, new=True) as file,
         ):
             file.write(b"second")
-    with (
-        pytest.raises(ArgumentError, match="that of a new file"),
-        target.replacing(tmp_path / "b", new=True) as file,
-    ):
+    with pytest.raises(ArgumentError, match="that of a new file"), target.replacing(tmp_path / "b", new=True) as file:
         (tmp_path / "b").write_bytes(b"of somebody else")
     assert (tmp_path / "a").read_bytes() == b"first"
     assert (tmp_path / "b").read_bytes() == b"of somebody else"

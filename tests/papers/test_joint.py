@@ -11,8 +11,7 @@ from scipy.special import logsumexp
 from puffer_frames import Noise, calibrate
 from puffer_frames.loss.joint.joint_loss import JointLoss
 from puffer_frames.loss.joint.lines import JointLaw, PlacedLaws
-from puffer_frames.priors.row_boxes import RowBoxes
-from puffer_frames.priors.row_coupling import coupling_distance
+from puffer_frames.priors.row_coupling import RowBoxes, coupling_distance
 from puffer_frames.scales.joint.exchange import joint_scales
 
 COLUMNS = {"age": 0, "education_num": 4, "race": 8, "sex": 9, "hours": 12}

@@ -13,9 +13,8 @@ import pytest
 from conftest import few, table
 
 from puffer_frames import Channel
-from puffer_frames.mechanisms.channel.best import best_channel
-from puffer_frames.mechanisms.channel.exact import fault, in_integers
-from puffer_frames.mechanisms.channel.subsets import best_of_subsets
+from puffer_frames.mechanisms.channel.best import best_channel, best_of_subsets
+from puffer_frames.mechanisms.channel.program import fault, in_integers
 
 ADULT = {0: "age", 1: "workclass", 3: "education", 4: "education-num", 5: "marital-status", 6: "occupation"}
 ADULT |= {7: "relationship", 8: "race", 9: "sex", 10: "capital-gain", 12: "hours"}

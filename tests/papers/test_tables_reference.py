@@ -9,7 +9,6 @@ import pytest
 from conftest import table
 
 from puffer_frames.mechanisms.sequential.law import NetworkLaw, Rows, information, mixture, smoothed_tree
-from puffer_frames.mechanisms.sequential.lifts import lift
 from puffer_frames.mechanisms.sequential.release import (
     SequentialPlan,
     Step,
@@ -17,6 +16,7 @@ from puffer_frames.mechanisms.sequential.release import (
     hockey_stick,
     in_units,
     largest_mean,
+    lift,
     log_likelihoods,
     release,
 )

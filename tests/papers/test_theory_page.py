@@ -14,7 +14,7 @@ from puffer_frames import MarkovChain
 from puffer_frames.core import Prior, fit_mixture, hockey_stick, pure_loss, smallest_scale, w_infinity
 from puffer_frames.loss.atoms.counts import count_loss
 from puffer_frames.loss.noises import gaussian_noise, stable_noise
-from puffer_frames.mechanisms.sequential.lifts import lift
+from puffer_frames.mechanisms.sequential.release import lift
 from puffer_frames.noise.stable import Stable, unit_scale
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers import (

@@ -30,7 +30,7 @@ from puffer_frames.errors import (
     MissingPackageError,
     UncoveredFrameError,
 )
-from puffer_frames.mechanisms.noise.drawn import coupling
+from puffer_frames.mechanisms.noise.curves import coupling
 from puffer_frames.papers import quilt_scale
 
 FOLDER = Path(__file__).parent

@@ -19,8 +19,8 @@ DIGITS = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
-    """What a channel is asked to do."""
+class Asked:
+    """What a channel is asked to do, whatever it sees."""
 
     counts: dict[Any, tuple[int, ...]]
     """Rows of each level, by secret."""
@@ -35,9 +35,15 @@ class Task:
     radius: dict[Any, Fraction]
     """Share of the rows of each secret that may be anything."""
     cap: Fraction | None
-    """Bound of the loss under any law."""
+    """(L): bound of the loss under any law."""
     cost: np.ndarray
     """What an output in place of an input costs, shape (levels, levels)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task(Asked):
+    """What a channel that sees the value alone is asked to do."""
+
     preserve: str | None = None
     """None, "mean" or "marginal"."""
 

@@ -226,10 +226,7 @@ def _crossings(pair: Pair, scan: Scan, level: float) -> list[Any]:
 def _orders(pair: Pair, epsilon: float) -> list[tuple[list[Any], list[Any], list[Any]]]:
     """(f, g, crossings of f = e^epsilon g) for both orders."""
     scan = _hockey_scan(pair, epsilon)
-    return [
-        (pair.p, pair.q, _crossings(pair, scan, epsilon)),
-        (pair.q, pair.p, _crossings(pair, scan, -epsilon)),
-    ]
+    return [(pair.p, pair.q, _crossings(pair, scan, epsilon)), (pair.q, pair.p, _crossings(pair, scan, -epsilon))]
 
 
 def hockey_stick(p: Prior, q: Prior, *, epsilon: float, scale: float) -> float:

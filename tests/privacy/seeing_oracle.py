@@ -8,36 +8,19 @@ import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-from channel_oracle import TOTAL, as_printed, cost_table, exp_below
+from channel_oracle import TOTAL, Asked, as_printed, cost_table, exp_below
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class Task(Asked):
     """What a channel that sees the secret is asked to do."""
 
-    counts: dict[Any, tuple[int, ...]]
-    """Rows of each level, by secret."""
-    levels: tuple[Any, ...]
-    """Inputs, and outputs."""
-    epsilon: Fraction
-    """Bound of the loss."""
-    delta: Fraction
-    """Allowed hockey stick."""
-    orders: tuple[tuple[Any, Any], ...]
-    """Ordered pairs of different secrets."""
-    radius: dict[Any, Fraction]
-    """Share of the rows of each secret that may be anything."""
-    cap: Fraction | None
-    """(L): bound of the loss under any law."""
     reader_cap: Fraction | None
     """(K): bound of the loss for a reader who knows the value."""
-    cost: np.ndarray
-    """What an output in place of an input costs, shape (levels, levels)."""
     marginal: bool
     """(=): whether the law of all rows is kept."""
     equal: bool

@@ -1,6 +1,7 @@
 """Large columns are counted in cells: the guarantee is that of the exact values."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,12 +14,18 @@ from puffer_frames import Noise, Stable, WeakGuaranteeWarning
 from puffer_frames.core import Prior, hockey_stick, pure_loss, smallest_scale, w_infinity
 from puffer_frames.errors import PriorError
 from puffer_frames.frames import cells, summary
+from puffer_frames.loss.atoms import cell_means
+from puffer_frames.loss.atoms.cell_means import CellMeansLoss
+from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.engine import privacy_loss
-from puffer_frames.mechanisms.noise import column_choices, rows_seen
+from puffer_frames.loss.noises import narrow_cells
+from puffer_frames.loss.noises.narrow_cells import GaussianCellMeansLoss
+from puffer_frames.mechanisms.noise import rows_seen, strata_plan
 from puffer_frames.noise.families import GAUSSIAN, LAPLACE
 from puffer_frames.papers import kantorovich_scale
-from puffer_frames.priors.prior import MEANS_ERROR, middles
-from puffer_frames.scales import observed
+from puffer_frames.priors.prior import MEANS_ERROR, middles, observed_priors
+from puffer_frames.priors.summary import in_wider_cells
+from puffer_frames.scales import learned
 from puffer_frames.scales.beliefs import learn
 
 ROWS = 200_000
@@ -80,7 +87,7 @@ def test_the_scale_is_private_for_the_exact_values(table, delta, theorem):
 @pytest.mark.parametrize("few_rows", [0, 1 << 18])
 def test_gaussian_noise_is_that_of_the_exact_values(monkeypatch, table, few_rows):
     """From the means of cells, and for few rows from the values."""
-    monkeypatch.setattr(column_choices, "_FEW_ROWS", few_rows)
+    monkeypatch.setattr(strata_plan, "_FEW_ROWS", few_rows)
     asked = {"epsilon": 0.8, "delta": 1e-6, "mechanism": Noise("gaussian", theorem="kantorovich")}
     plan = pl.DataFrame(table).puffer.calibrate(secret="group", public="value", **asked)
     exact = privacy_loss(raw_priors(table), noise=GAUSSIAN)
@@ -174,7 +181,7 @@ def test_cells_are_merged_for_many_secrets(table, monkeypatch):
     counts = summary_of(pl.DataFrame(table), secret=["group"], public="value")
     _, _, fine = learn(counts.counts, theorem="kantorovich", radius=counts.radius)
     _, fitted, _ = learn(counts.counts, theorem="gaussian", radius=counts.radius)
-    monkeypatch.setattr("puffer_frames.scales.observed.MOST_ENTRIES", 3000)
+    monkeypatch.setattr("puffer_frames.scales.learned.MOST_ENTRIES", 3000)
     _, again, coarse = learn(counts.counts, theorem="gaussian", radius=counts.radius)
     assert again == fitted
     for label, prior in coarse.items():
@@ -298,13 +305,128 @@ def test_noise_narrower_than_cells_is_counted_again(monkeypatch, shape, small):
 @pytest.mark.parametrize("marked", [0, 1 << 24])
 def test_cells_without_values_do_not_widen_those_of_many_secrets(monkeypatch, marked):
     """The means in a cell differ between secrets; what counts is how many cells hold values."""
-    monkeypatch.setattr(observed, "MOST_ENTRIES", 1 << 12)
-    monkeypatch.setattr(observed, "_FEW_CELLS", marked)
+    monkeypatch.setattr(learned, "MOST_ENTRIES", 1 << 12)
+    monkeypatch.setattr(learned, "_FEW_CELLS", marked)
     rng = np.random.default_rng(5)
     frame = pd.DataFrame({"group": rng.integers(0, 20, ROWS), "value": rng.integers(0, 5, ROWS) * 1e4})
     frame["value"] += rng.random(ROWS) * 0.01
     seen = summary_of(frame, secret=["group"], public="value")
     cells_held = {int(cell) for values, _ in seen.counts.values() for cell in np.floor(values / (2 * seen.radius))}
-    belief = observed.observed_belief(seen.counts, radius=seen.radius)
+    belief = learned.observed_belief(seen.counts, radius=seen.radius)
     times = 2.0 ** math.ceil(math.log2(20 * len(cells_held) / (1 << 12)))
     assert belief[0].radius == max(1.0, times) * seen.radius < 10
+
+
+@few(1)
+@pytest.mark.parametrize("seed", range(12))
+def test_means_of_cells_hold_the_exact_loss(seed):
+    """Values anywhere in their cells, wide ones too: the exact loss lies within the bounds."""
+    assert outside(60, seed=seed) == 0
+
+
+def test_faults_of_the_means_are_found(monkeypatch):
+    """The oracle can fail: values are taken to lie at the means of their cells."""
+    usual = cell_means._AtScale.largest_ratio
+
+    def at_means(at, i, least):
+        return usual(replace(at, mass=0.0 * at.mass, log_high=at.log_low), i, least)
+
+    monkeypatch.setattr(cell_means._AtScale, "largest_ratio", at_means)
+    monkeypatch.setattr(cell_means._AtScale, "growth", lambda *_: (1.0, 0.0))
+    assert outside(60, seed=0) > 10
+
+
+def random_cells(rng):
+    """Values of some secrets: their width of cells, what is known by the means of these, and the exact laws."""
+    width = 2.0 ** rng.integers(-4, 3)
+    counts, exact = {}, {}
+    for secret in range(int(rng.choice([2, 3, 10]))):
+        size = int(rng.integers(1, 60))
+        values = (
+            rng.normal(rng.normal(), rng.choice([0.3, 2.0, 8.0]), size),
+            rng.standard_cauchy(size),
+            rng.integers(-6, 6, size) + rng.choice([0.0, 0.5, 1 - 1e-9], size),
+        )[int(rng.integers(3))] * width
+        often = rng.integers(1, 9, size)
+        order = np.argsort(values)
+        counts |= in_wider_cells({secret: (values[order], often[order])}, radius=width / 2)
+        exact[secret] = Prior.empirical(values, often)
+    return width, observed_priors(counts, radius=width / 2), exact
+
+
+def outside(count, *, seed):
+    """How many brackets of the means of random cells miss the exact loss."""
+    rng, missed = np.random.default_rng(seed), 0
+    for _ in range(count):
+        width, known, exact = random_cells(rng)
+        found, true = CellMeansLoss(known, pairs="all"), DiscreteLoss(exact, pairs="all")
+        scale, epsilon = width * float(rng.choice([2.01, 5.0, 20.0, 100.0])), float(rng.choice([0.05, 0.3, 1.0]))
+        for bound, loss in (
+            (found.pure(scale), true.pure(scale)),
+            (found.hockey_stick(scale, epsilon=epsilon), true.hockey_stick(scale, epsilon=epsilon)),
+        ):
+            missed += bound.bracket.lower > loss.bracket.upper or loss.bracket.lower > bound.bracket.upper
+    return missed
+
+
+def outside_gaussian(count, *, seed):
+    """The same under Gaussian noise; and how many brackets there are of the means."""
+    rng, missed, narrow = np.random.default_rng(seed), 0, 0
+    for _ in range(count):
+        width, known, exact = random_cells(rng)
+        found, true = (privacy_loss(laws, noise=GAUSSIAN) for laws in (known, exact))
+        scale, epsilon = width * float(rng.choice([4.01, 10.0, 40.0, 300.0])), float(rng.choice([0.05, 0.3, 1.0, 3.0]))
+        bound = found.hockey_stick(scale, epsilon=epsilon).bracket
+        loss = true.hockey_stick(scale, epsilon=epsilon).bracket
+        missed += bound.lower > loss.upper or loss.lower > bound.upper
+        coarse = found._coarse.hockey_stick(scale, epsilon=epsilon).bracket
+        narrow += bound.upper < coarse.upper
+    return missed, narrow
+
+
+def outside_stable(count, *, seed):
+    """The same under stable noise."""
+    rng, missed, narrow = np.random.default_rng(seed), 0, 0
+    for _ in range(count):
+        width, known, exact = random_cells(rng)
+        noise = Stable(alpha=float(rng.choice([1.0, 1.4, 1.8])))
+        found, true = (privacy_loss(laws, noise=noise) for laws in (known, exact))
+        scale = width * float(rng.choice([4.01, 10.0, 40.0, 300.0]))
+        bound, loss = (each.pure(scale).bracket for each in (found, true))
+        missed += bound.lower > loss.upper or loss.lower > bound.upper
+        narrow += bound.upper < found._coarse.pure(scale).bracket.upper
+    return missed, narrow
+
+
+@few(1)
+@pytest.mark.parametrize("seed", range(12))
+def test_under_stable_noise_the_loss_is_within_what_the_means_of_cells_tell(seed):
+    missed, narrow = outside_stable(12, seed=seed)
+    assert not missed
+    assert narrow > 7
+
+
+def test_a_planted_fault_of_stable_means_is_found(monkeypatch):
+    """As if all values were at the means of their cells."""
+    monkeypatch.setattr(narrow_cells, "cost_of_means", lambda *_, **__: (0.0, 0.0))
+    assert outside_stable(8, seed=0)[0] > 2
+
+
+@few(1)
+@pytest.mark.parametrize("seed", range(4))
+def test_under_gaussian_noise_the_loss_is_within_what_the_means_of_cells_tell(seed):
+    missed, narrow = outside_gaussian(12, seed=seed)
+    assert not missed
+    assert narrow > 5
+
+
+def test_a_planted_fault_of_gaussian_means_is_found(monkeypatch):
+    """As if all values were at the means of their cells."""
+    made = GaussianCellMeansLoss.__init__
+
+    def init(self, *losses, priors):
+        made(self, *losses, priors=priors)
+        self._width = self._unsure = 0.0
+
+    monkeypatch.setattr(GaussianCellMeansLoss, "__init__", init)
+    assert outside_gaussian(8, seed=0)[0] > 2

@@ -8,16 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from channel_oracle import (
-    TOTAL,
-    error_of,
-    exp_below,
-    faults,
-    least_error,
-    least_error_of_all,
-    task_of,
-    worst_found,
-)
+from channel_oracle import TOTAL, error_of, exp_below, faults, least_error, least_error_of_all, task_of, worst_found
 from conftest import sweep
 
 from puffer_frames import Channel

@@ -214,10 +214,7 @@ def of_other_rows():
         (lambda: [bounded(), bounded(rng=1)], "came from a seed"),
         (lambda: [bounded(), release(frame=PEOPLE.head(900))], "different numbers of rows"),
         (lambda: [bounded(), of_other_rows()], "a plan of other rows"),
-        (
-            lambda: [bounded(), release(beliefs=("only", APART))],
-            "observed frequencies",
-        ),
+        (lambda: [bounded(), release(beliefs=("only", APART))], "observed frequencies"),
         (lambda: [bounded(about={"dataset": "1"}), bounded(about={"dataset": "2"})], "different data sets"),
         (lambda: [aggregate(PEOPLE.assign(unit=range(ROWS)), unit="unit", value="score", epsilon=1.0)] * 2, "a table"),
     ],

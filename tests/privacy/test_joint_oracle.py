@@ -1,5 +1,8 @@
 """Several columns released together: every plan and every bracket against direct sums at all nodes of the grid."""
 
+import itertools
+import math
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -23,10 +26,12 @@ from joint_oracle import (
 )
 
 import puffer_frames
-from puffer_frames import Noise
+from puffer_frames import Bootstrap, Contamination, Noise, calibrate, certificate_of
 from puffer_frames.core import Bracket
-from puffer_frames.loss.joint.joint_loss import JointLoss
+from puffer_frames.errors import ArgumentError
+from puffer_frames.loss.joint.joint_loss import JointLoss, WrongRows
 from puffer_frames.loss.joint.lines import JointLaw
+from puffer_frames.noise.channel import changed_share, randomised_response
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore::puffer_frames.errors.{name}")
@@ -383,3 +388,247 @@ def test_a_constant_column_changes_nothing(beliefs, pairs):
     assert both.scales["constant"] == 0.0
     assert both.scales["value"] == pytest.approx(alone.scale, rel=1e-6)
     assert both.scales["value"] < 1.0
+
+
+def loss_of(laws, scales, labels):
+    """The largest log ratio of any two secrets at any released row; a law is a list of (row, probability)."""
+    axes = [sorted({row[k] for law in laws.values() for row, _ in law}) for k in range(len(scales))]
+    worst = 0.0
+    for node in itertools.product(*axes):
+        logs = []
+        for law in laws.values():
+            density = 0.0
+            for row, share in law:
+                away = sum(
+                    (float(x != y) if k in labels else abs(y - x)) / scales[k]
+                    for k, (x, y) in enumerate(zip(row, node, strict=True))
+                )
+                density += share * math.exp(-away)
+            logs.append(math.log(density))
+        worst = max(worst, max(logs) - min(logs))
+    return worst
+
+
+def drawn(seed):
+    """A table of 2 or 3 columns, of which one or two hold labels."""
+    rng = np.random.default_rng(seed)
+    rows, count = int(rng.integers(30, 200)), int(rng.integers(2, 4))
+    labels = sorted(rng.choice(count, int(rng.integers(1, count + 1)), replace=False).tolist())
+    secrets = rng.choice(list("pqr")[: int(rng.integers(2, 4))], rows)
+    table = {"secret": secrets}
+    for k in range(count):
+        lean = (secrets == "p") * rng.integers(0, 3, rows)
+        values = (rng.integers(0, int(rng.integers(2, 6)), rows) + lean) % 6
+        table[f"c{k}"] = [f"level {v}" for v in values] if k in labels else values * float(rng.choice([0.5, 1.0, 3.0]))
+    return pd.DataFrame(table), [f"c{k}" for k in range(count)], labels
+
+
+def label_laws_of(table, public):
+    found = {}
+    for secret, part in table.groupby("secret"):
+        counts = part.groupby(public).size()
+        found[secret] = [(row, count / len(part)) for row, count in counts.items()]
+    return found
+
+
+@sweep(12, 200)
+def test_the_loss_of_a_plan_is_at_most_epsilon_and_near_it(count):
+    for seed in range(count):
+        table, public, labels = drawn(seed)
+        epsilon = [0.3, 1.0, 2.5][seed % 3]
+        made = calibrate(table, secret="secret", public=public, epsilon=epsilon)
+        scales = [made.fitted.all_scales[name] for name in public]
+        laws = label_laws_of(table, public)
+        found = loss_of(laws, scales, labels)
+        assert found <= epsilon
+        measured = made.choices[public[0]].verified["empirical"].pure_loss
+        assert measured.lower - 1e-12 <= found <= measured.upper + 1e-12
+        floors = [min_step(table[name], k in labels) / (2 * max(1, epsilon)) for k, name in enumerate(public)]
+        if any(scale > 1.001 * floor for scale, floor in zip(scales, floors, strict=True)):
+            assert found > 0.995 * epsilon
+            assert loss_of(laws, [0.9 * scale for scale in scales], labels) > epsilon  # a fault would be found
+
+
+def min_step(values, is_label):
+    return 1.0 if is_label else float(np.diff(np.unique(values)).min())
+
+
+def test_the_engine_has_the_kernel_of_labels():
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        points = [np.unique(rng.integers(0, 4, (12, 2)).astype(float), axis=0) for _ in "st"]
+        laws = {}
+        for name, rows in zip("st", points, strict=True):
+            weights = rng.random(len(rows))
+            laws[name] = JointLaw(points=rows, weights=weights / weights.sum())
+        scales = rng.uniform(0.2, 3.0, 2).tolist()
+        direct = {
+            name: [(tuple(row), share) for row, share in zip(law.points.tolist(), law.weights, strict=True)]
+            for name, law in laws.items()
+        }
+        for labels in ((), (0,), (1,), (0, 1)):
+            found = JointLoss(laws, pairs="all", labels=labels).bracket(scales, enough=0.0)
+            assert found.lower - 1e-12 <= loss_of(direct, scales, labels) <= found.upper + 1e-12
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3, 17, 256])
+@pytest.mark.parametrize("scale", [0.02, 0.125, 0.5, 1.0, 40.0])
+def test_the_probabilities_of_a_response(levels, scale):
+    """No two rows differ by more than 1 / scale; the share of changed labels is the one that is said."""
+    weights = randomised_response(levels, scale)
+    assert [sum(row) for row in weights.tolist()] == [2**62] * levels
+    if levels > 1:
+        same, other = int(weights[0, 0]), int(weights[0, 1])
+        assert {int(weights[i, j]) for i in range(levels) for j in range(levels) if i != j} == {other}
+        assert same >= other
+        assert math.log(same / other) <= 1 / scale * (1 + 1e-15)
+        assert 1 - same / 2**62 == pytest.approx(changed_share(levels, scale), rel=1e-9, abs=1e-15)
+
+
+def density(law, share, wrong, points, scales):
+    """Of noisy rows at some points, where the wrong rows of a share are one row."""
+    rows, weights = np.vstack([law.points, wrong]), np.append((1 - share) * law.weights, share)
+    away = sum(np.abs(points[:, [k]] - rows[:, k]) / scale for k, scale in enumerate(scales))
+    return np.exp(-away) @ weights
+
+
+def replaced_loss_of(likely, other, shares, box, scales, steps):
+    """Largest log-ratio on a grid: each wrong row is tried at the released row itself, and in every corner."""
+    axes = [
+        np.union1d(np.linspace(*ends, steps), np.r_[likely.points[:, k], other.points[:, k]])
+        for k, ends in enumerate(box)
+    ]
+    points = np.array(list(itertools.product(*axes)))
+    top = np.array([density(likely, shares[0], point, point[None], scales)[0] for point in points])
+    bottom = np.min([density(other, shares[1], corner, points, scales) for corner in itertools.product(*box)], axis=0)
+    return float(np.log(top / bottom).max())
+
+
+def law(rows, weights=None):
+    rows = np.array(rows, dtype=float)
+    return JointLaw(points=rows, weights=np.full(len(rows), 1 / len(rows)) if weights is None else np.array(weights))
+
+
+def test_the_largest_loss_is_at_no_coordinate():
+    """The box [0, 10] squared: 1.2975 at the coordinates and the middles, 1.4792 at (0, 6.66)."""
+    laws = {"s": law([(0, 0), (10, 10)]), "t": law([(9, 10), (3, 1)])}
+    wrong = WrongRows(shares={"s": 0.1, "t": 0.1}, domain={0: (0.0, 10.0), 1: (0.0, 10.0)})
+    both = JointLoss(laws, pairs=(("s", "t"),), wrong=wrong)
+    found = both.bracket([5, 2], enough=0.0)
+    expected = max(
+        replaced_loss_of(laws[a], laws[b], (0.1, 0.1), [(0, 10), (0, 10)], (5, 2), 101)
+        for a, b in (("s", "t"), ("t", "s"))
+    )
+    assert found.lower - 5e-4 <= expected <= found.upper
+    assert found.upper - found.lower < 2e-4
+    forth = replaced_loss_of(laws["s"], laws["t"], (0.1, 0.1), [(0, 10), (0, 10)], (5, 2), 151)
+    assert forth == pytest.approx(1.4792, abs=2e-4)
+
+
+@sweep(3, 100)
+def test_brackets_hold_dense_grids(count):
+    rng = np.random.default_rng(8)
+    for _ in range(count):
+        width, columns = float(rng.integers(4, 12)), int(rng.integers(1, 3))
+        box = [(0.0, width)] * columns
+        laws = {s: law(rng.integers(0, 5, (int(rng.integers(1, 6)), columns))) for s in "ab"}
+        shares, scales = rng.uniform(0.01, 0.5, 2), rng.uniform(0.4, 5, columns)
+        wrong = WrongRows(shares=dict(zip("ab", shares, strict=True)), domain=dict(enumerate(box)))
+        found = JointLoss(laws, pairs="all", wrong=wrong).bracket(scales, enough=0.0)
+        steps = 61 if columns == 2 else 2001
+        expected = max(
+            replaced_loss_of(laws["a"], laws["b"], shares, box, scales, steps),
+            replaced_loss_of(laws["b"], laws["a"], shares[::-1], box, scales, steps),
+        )
+        assert expected <= found.upper + 1e-12
+        assert found.lower <= expected + 0.02  # the grid is coarse
+
+
+def people(seed, rows=600):
+    rng = np.random.default_rng(seed)
+    group = rng.choice(["a", "b"], rows)
+    job = np.where(rng.random(rows) < 0.3 + 0.3 * (group == "b"), "cook", "clerk")
+    return pd.DataFrame(
+        {"group": group, "x": rng.integers(0, 5, rows), "y": rng.integers(0, 4, rows) + (group == "a"), "job": job}
+    )
+
+
+@pytest.mark.parametrize("domain", [None, {"x": (0, 3), "y": (-1, 8)}])
+def test_released_rows_are_within_epsilon(domain):
+    frame = people(1)
+    options = {"secret": "group", "public": ["x", "y"], "epsilon": 1.0, "domain": domain}
+    plan = puffer_frames.calibrate(frame, beliefs=Contamination(), **options)
+    box = [tuple(map(float, (domain or {}).get(n, (frame[n].min(), frame[n].max())))) for n in ("x", "y")]
+    parts = {s: part[["x", "y"]].clip(*np.array(box).T, axis=1) for s, part in frame.groupby("group")}
+    laws = {s: law(part.to_numpy()) for s, part in parts.items()}
+    shares = [2 / math.sqrt(len(part)) for part in parts.values()]
+    scales = list(plan.scales.values())
+    losses = [
+        replaced_loss_of(laws["a"], laws["b"], shares, box, scales, 41),
+        replaced_loss_of(laws["b"], laws["a"], shares[::-1], box, scales, 41),
+    ]
+    assert 0.98 < max(losses) <= 1.0
+    assert plan.fitted.clipped == dict(zip(("x", "y"), box, strict=True))
+    certificate = certificate_of(plan.release(frame, rng=1))
+    assert certificate.beliefs == ("contaminated",)
+    assert ("clipped" if domain else "clipped-to-range") in {statement.key for statement in certificate.statements}
+    narrow = puffer_frames.calibrate(frame, **options)
+    assert all(plan.scales[name] > narrow.scales[name] for name in ("x", "y"))
+
+
+def test_with_labels_other_tables_and_resamples():
+    frame = people(2)
+    options = {
+        "secret": "group",
+        "public": ["x", "job"],
+        "epsilon": 1.0,
+        "mechanism": Noise(weights={"x": 1.0, "job": 1.0}),
+    }
+    alone = puffer_frames.calibrate(frame, beliefs=Contamination(0.05), **options)
+    more = puffer_frames.calibrate(
+        frame, beliefs=[Contamination(0.05), "empirical", people(3), Bootstrap(resamples=3)], **options
+    )
+    assert set(more.choices["x"].verified) == {"empirical", "contaminated", "other table", Bootstrap(resamples=3).title}
+    assert all(found.pure_loss.upper <= 1.0 for found in more.choices["x"].verified.values())
+    assert alone.choices["x"].verified["contaminated"].pure_loss.lower > 0.99
+    assert more.fitted.all_scales["x"] > 0
+
+
+def test_wrong_rows_may_have_a_level_that_no_protected_row_has():
+    rng = np.random.default_rng(0)
+    sex = rng.choice(["f", "m", "z"], 900)
+    job = np.where(sex == "z", rng.choice(["u", "v", "w"], 900), rng.choice(["u", "v"], 900))
+    frame = pd.DataFrame({"sex": sex, "x": rng.integers(0, 6, 900) + (sex == "f"), "job": job})
+    plan = puffer_frames.calibrate(
+        frame, secret="sex", public=["x", "job"], epsilon=1.0, pairs=[("f", "m")], beliefs=Contamination(0.05)
+    )
+    scales, worst = plan.fitted.all_scales, 0.0
+    kernel = {}
+    for s, part in frame.groupby("sex"):
+        at = [(x, j) for x in range(7) for j in "uvw"]
+        away = np.array([[abs(x - a) / scales["x"] + (j != b) / scales["job"] for a, b in at] for x, j in at])
+        law = np.array([((part["x"] == a) & (part["job"] == b)).mean() for a, b in at])
+        kernel[s] = np.exp(-away) @ law, np.exp(-away).min(axis=1)
+    for first, second in (("f", "m"), ("m", "f")):
+        top, bottom = 0.95 * kernel[first][0] + 0.05, 0.95 * kernel[second][0] + 0.05 * kernel[second][1]
+        worst = max(worst, float(np.log(top / bottom).max()))
+    assert 0.9 < worst <= 1.0
+
+
+def test_a_constant_column_has_noise_where_wrong_rows_may_differ():
+    frame = people(5).assign(y=3)
+    options = {"secret": "group", "public": ["x", "y"], "epsilon": 1.0, "beliefs": Contamination(0.1)}
+    assert puffer_frames.calibrate(frame, domain={"y": (0, 10)}, **options).scales["y"] > 1.0
+    assert puffer_frames.calibrate(frame, **options).scales["y"] == 0.0
+
+
+def test_not_beside_a_coupling():
+    with pytest.raises(ArgumentError, match="without Contamination"):
+        puffer_frames.calibrate(
+            people(4),
+            secret="group",
+            public=["x", "y"],
+            epsilon=1.0,
+            mechanism=Noise(theorem="kantorovich"),
+            beliefs=Contamination(),
+        )

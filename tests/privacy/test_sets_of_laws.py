@@ -10,11 +10,11 @@ from scipy.stats import beta, norm
 from sequence_oracle import influence
 
 from puffer_frames import Stable
-from puffer_frames.loss.sets.coupled_sets import CoupledSetsLoss
+from puffer_frames.loss.noises.coupled import CoupledSetsLoss
 from puffer_frames.loss.sets.gaussian_sets import GaussianSetsLoss
 from puffer_frames.papers.quilt.scales import _contractions, _diameters
-from puffer_frames.priors.chain_box import ChainBox, chains_not_refuted
 from puffer_frames.priors.law_set import LawSet
+from puffer_frames.priors.markov import ChainBox, chains_not_refuted
 
 
 def random_set(rng, high):

@@ -10,9 +10,8 @@ from oracle import pure_loss as oracle_loss
 
 from puffer_frames.core import Prior, smallest_scale
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
-from puffer_frames.loss.atoms.rows import RowsLoss
 from puffer_frames.loss.engine import privacy_loss
-from puffer_frames.loss.presence import ABSENT, NOTHING, PresenceLoss
+from puffer_frames.loss.presence import ABSENT, NOTHING, PresenceLoss, RowsLoss
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.transport import rows_diameter, w_infinity_diameter
 from puffer_frames.priors.unit_laws import UnitLaws, sum_of_draws
@@ -136,7 +135,7 @@ def test_many_units_are_their_pairs():
 
 
 def test_a_grid_of_values_is_paid_for(monkeypatch):
-    monkeypatch.setattr("puffer_frames.loss.atoms.rows.CELLS", 40 * 64)
+    monkeypatch.setattr("puffer_frames.loss.presence.CELLS", 40 * 64)
     rng = np.random.default_rng(7)
     for _ in range(6):
         values, starts, priors = rows_of(rng, units=40, integers=False)

@@ -16,8 +16,7 @@ from scipy.stats import beta
 
 import puffer_frames.loss.sets.laplace_sets as engine
 from puffer_frames import Noise, calibrate
-from puffer_frames.loss.sets.extremes import Intervals
-from puffer_frames.loss.sets.laplace_sets import LaplaceSetsLoss
+from puffer_frames.loss.sets.laplace_sets import Intervals, LaplaceSetsLoss
 from puffer_frames.priors.law_set import LawSet
 from puffer_frames.scales.learned import Contamination, Population
 

@@ -25,13 +25,7 @@ from puffer_frames import (
 from puffer_frames.core import Prior
 
 SECONDS = 60
-NOISES = (
-    {},
-    {},
-    {"delta": 1e-6},
-    {"noise": "gaussian", "delta": 1e-5},
-    {"noise": Stable(alpha=1.5)},
-)
+NOISES = ({}, {}, {"delta": 1e-6}, {"noise": "gaussian", "delta": 1e-5}, {"noise": Stable(alpha=1.5)})
 CHAINS = (
     *["estimated"] * 5,
     "population",

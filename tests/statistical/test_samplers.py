@@ -1,19 +1,22 @@
 """Keyed noise has its law: at its scale, in its tails, cell by cell; and the tests fail at 0.7 and 1.3 times it."""
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import few, thinned
+from conftest import few, sweep, thinned
 from scipy import stats
+from scipy.stats import chisquare
 
 import puffer_frames
-from puffer_frames import Noise
-from puffer_frames.noise.adding import add_noise
+from puffer_frames import Noise, calibrate
+from puffer_frames.noise.adding import add_noise, half_integers
 from puffer_frames.noise.families import noise_family
 from puffer_frames.noise.gaussian import Gaussian
-from puffer_frames.noise.laplace import Laplace
+from puffer_frames.noise.laplace import DiscreteLaplace, Laplace
+from puffer_frames.noise.refining import refined
 from puffer_frames.noise.stable import Stable
 from puffer_frames.noise.stream import Purpose, ReleaseKey
 
@@ -190,3 +193,200 @@ def test_a_release_has_noise_of_the_certified_scale(request_):
     for factor in (0.7, 1.3):
         assert p_value(noise, sample, factor) < UNLIKELY
     assert puffer_frames.verify(released) == "unsigned: cannot be trusted"
+
+
+ROWS = 20_000
+
+
+@functools.cache
+def drawn_of_laplace(scale, *, seed=1, rows=ROWS):
+    return np.array(
+        DiscreteLaplace(scale=scale).draw(range(rows), stream=ReleaseKey.of(seed).stream(Purpose.NOISE, "sum"))
+    )
+
+
+def p_value_of_laplace(draws, scale):
+    """Chi-square of the mass function tanh(1/2b) exp(-|k|/b), tails pooled."""
+    reach = max(1, int(scale * np.log(draws.size / 40)))
+    inner = np.arange(-reach, reach + 1)
+    mass = np.tanh(0.5 / scale) * np.exp(-np.abs(inner) / scale)
+    tail = 0.5 * (1 - mass.sum())
+    seen = np.array([(draws < -reach).sum(), *((draws == k).sum() for k in inner), (draws > reach).sum()])
+    return chisquare(seen, draws.size * np.array([tail, *mass, tail])).pvalue
+
+
+@few(2)
+@sweep(2_000, ROWS)
+@pytest.mark.parametrize("scale", [0.3, 1.0, 2.5, 17.3])
+def test_mass_function(scale, count):
+    draws = drawn_of_laplace(scale, rows=count)
+    assert p_value_of_laplace(draws, scale) > 1e-3
+    assert p_value_of_laplace(draws, 0.7 * scale) < 1e-6
+    assert p_value_of_laplace(draws, 1.3 * scale) < 1e-6
+
+
+@sweep(2_000, ROWS)
+def test_moments_and_quantiles(count):
+    for scale in (1.0, 2.5):
+        noise, draws = DiscreteLaplace(scale=scale), drawn_of_laplace(scale, rows=count)
+        assert np.abs(draws).mean() == pytest.approx(noise.expected_absolute_error, rel=0.05)
+        for probability in (0.9, 0.975):
+            k = noise.quantile(probability)
+            q = np.exp(-1 / scale)
+            below = 1 - q ** (k + 1) / (1 + q)
+            assert below >= probability
+            assert k == 0 or below - np.tanh(0.5 / scale) * q**k < probability
+            assert noise.quantile(1 - probability) == -k
+
+
+def test_rows_are_functions_of_the_key():
+    noise, stream = DiscreteLaplace(scale=4.0), ReleaseKey.of(3).stream(Purpose.NOISE, "sum")
+    together = noise.draw(range(50), stream=stream)
+    assert [noise.draw([row], stream=stream)[0] for row in reversed(range(50))] == together[::-1]
+    assert noise.draw(range(50), stream=ReleaseKey.of(4).stream(Purpose.NOISE, "sum")) != together
+
+
+@sweep(2_000, ROWS)
+def test_neighbouring_rows_are_independent(count):
+    draws = drawn_of_laplace(2.5, rows=count).astype(float)
+    assert abs(np.corrcoef(draws[:-1], draws[1:])[0, 1]) < 4 / np.sqrt(count)
+
+
+ROWS_OF_NOISE = 400_000
+RARE = 1e-6
+COARSE = 2.0**-6
+MOST = 2000
+"""Points of the coarse grid that are counted one by one."""
+KEY = ReleaseKey(bytes(range(32)))
+
+
+def drawn_of_noise(old, new, *, grid=None, rows=ROWS_OF_NOISE, name="a"):
+    """The first noise and the refined one in units of the grid; a coarse grid shows single points."""
+    stream = KEY.stream(Purpose.NOISE, f"{name} {old}")
+    if grid is None:
+        sampler = Laplace(scale=old).sampler()
+        first, grid = half_integers(sampler, range(rows), stream=stream), sampler.grid
+    else:
+        words, signs = stream.pairs(range(rows), 0).T
+        size = np.floor(-np.log((words + 0.5) / 2.0**64) * old / grid) + 0.5
+        first = np.where(signs % 2 == 0, size, -size)
+    return first, refined(first, grid=grid, old=old, new=new, key=KEY, name=name, column="x"), grid
+
+
+def chi_square_of_noise(counts, expected):
+    """The probability of counts that are as far from what is expected."""
+    few = expected < 10
+    counts = np.append(counts[~few], counts[few].sum())
+    expected = np.append(expected[~few], expected[few].sum())
+    return stats.chisquare(counts[expected > 0], expected[expected > 0], sum_check=False).pvalue
+
+
+def law(scale, grid, points):
+    q = np.exp(-grid / scale)
+    return 0.5 * (1 - q) * q ** (np.abs(points) - 0.5)
+
+
+@pytest.mark.parametrize(("old", "new"), [(3.0, 2.97), (3.0, 1.2), (5.0, 0.05)])
+def test_its_law_is_that_of_noise_of_its_scale(old, new):
+    _, second, grid = drawn_of_noise(old, new)
+    size = np.abs(second) * grid / new
+    edges = np.append(-np.log(1 - np.arange(200) / 200), np.inf)
+    for side in (second > 0, second < 0):
+        counts = np.histogram(size[side], edges)[0]
+        assert chi_square_of_noise(counts, np.full(200, ROWS_OF_NOISE / 400)) > RARE
+    low = (np.abs(second) - 0.5).astype(np.int64) % 64  # of no less noise than the grid
+    assert chi_square_of_noise(np.bincount(low, minlength=64), np.full(64, ROWS_OF_NOISE / 64)) > RARE
+
+
+@pytest.mark.parametrize("factor", [0.7, 1.3])
+def test_another_scale_is_found(factor):
+    _, second, grid = drawn_of_noise(3.0, 1.2)
+    edges = np.append(-np.log(1 - np.arange(200) / 200), np.inf)
+    counts = np.histogram(np.abs(second) * grid / (1.2 * factor), edges)[0]
+    assert chi_square_of_noise(counts, np.full(200, ROWS_OF_NOISE / 200)) < RARE
+
+
+@pytest.mark.parametrize(("old", "new"), [(6.0, 2.0), (6.0, 5.9)])
+def test_on_a_coarse_grid_every_point_has_its_probability(old, new):
+    first, second, grid = drawn_of_noise(old, new, grid=COARSE)
+    points = np.arange(-MOST, MOST) + 0.5
+    for noise, scale in ((first, old), (second, new)):
+        inside = np.abs(noise) < MOST
+        counts = np.bincount((noise[inside] + MOST - 0.5).astype(int), minlength=2 * MOST)
+        assert chi_square_of_noise(counts, ROWS_OF_NOISE * law(scale, grid, points)) > RARE
+
+
+@pytest.mark.parametrize(("old", "new"), [(6.0, 2.0), (6.0, 5.9)])
+def test_what_it_adds_is_independent_of_it_and_has_its_law(old, new):
+    first, second, grid = drawn_of_noise(old, new, grid=COARSE)
+    added = first - second
+    p, q = np.exp(-grid / old), np.exp(-grid / new)
+    kept = (1 - p) ** 2 / (1 - q) ** 2 * q / p
+    points = np.arange(-MOST, MOST + 1)
+    expected = (1 - kept) * (1 - p) / (1 + p) * p ** np.abs(points) + kept * (points == 0)
+    inside = np.abs(added) <= MOST
+    assert (
+        chi_square_of_noise(
+            np.bincount((added[inside] + MOST).astype(int), minlength=2 * MOST + 1), ROWS_OF_NOISE * expected
+        )
+        > RARE
+    )
+    assert dependence(second, added) > RARE
+
+
+def dependence(second, added):
+    """The probability of a table of both, in quantiles, that is as far from independence."""
+    rows = np.digitize(second, np.quantile(second, np.arange(1, 8) / 8))
+    moved = added[added != 0]
+    columns = np.where(added == 0, 0, 1 + np.digitize(added, np.quantile(moved, [0.2, 0.4, 0.6, 0.8])))
+    table = np.zeros((8, 6))
+    np.add.at(table, (rows, columns), 1)
+    return stats.chi2_contingency(table[:, table.sum(axis=0) > 0]).pvalue
+
+
+def test_an_independent_second_draw_is_found():
+    """The fault: less noise that does not know of the first."""
+    first, _, _ = drawn_of_noise(6.0, 2.0, grid=COARSE)
+    alone, _, _ = drawn_of_noise(4.0, 3.9, grid=COARSE, name="b")
+    assert dependence(alone, first - alone) < RARE
+
+
+def test_a_draw_that_keeps_the_first_noise_too_often_is_found():
+    first, second, grid = drawn_of_noise(6.0, 2.0, grid=COARSE)
+    wrong = np.where(np.arange(ROWS_OF_NOISE) % 20 == 0, first, second)
+    points = np.arange(-MOST, MOST) + 0.5
+    inside = np.abs(wrong) < MOST
+    counts = np.bincount((wrong[inside] + MOST - 0.5).astype(int), minlength=2 * MOST)
+    assert chi_square_of_noise(counts, ROWS_OF_NOISE * law(2.0, grid, points)) < RARE
+
+
+ROWS_OF_MEANS = 200_000
+REQUESTS = {
+    "laplace": {},
+    "gaussian": {"mechanism": Noise("gaussian"), "delta": 1e-6},
+    "two columns": {"public": ["score", "wage"], "epsilon": 4.0},
+}
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(8)
+    group = rng.choice(["a", "b"], ROWS_OF_MEANS)
+    wage = np.exp(rng.normal(size=ROWS_OF_MEANS)).round(1).clip(max=20)
+    return pd.DataFrame({"group": group, "score": rng.binomial(12, 0.3 + 0.1 * (group == "a")), "wage": wage})
+
+
+@few(1)
+@pytest.mark.parametrize("name", REQUESTS)
+def test_mean_error(people, name):
+    asked = {"secret": "group", "public": "score", "epsilon": 0.4} | REQUESTS[name]
+    plan = calibrate(people, **asked | {"mechanism": replace(asked.get("mechanism", Noise()), remap=True)})
+    released = plan.release(people, rng=9)
+    for column, expected in plan.expected_error.items():
+        errors = np.abs(released[column] - people[column]).to_numpy()
+        spread = errors.std() / ROWS_OF_MEANS**0.5
+        assert abs(errors.mean() - expected) < 5 * spread
+        assert abs(errors.mean() - 0.7 * expected) > 5 * spread
+        assert abs(errors.mean() - 1.3 * expected) > 5 * spread
+        same, share = float((errors == 0).mean()), plan.remap[column].unchanged
+        assert abs(same - share) < 5 * (share * (1 - share) / ROWS_OF_MEANS) ** 0.5

@@ -170,10 +170,7 @@ ANSWERS = {
         lambda: quilt_scale(MarkovChain.of(CHAIN), length=10, epsilon=1),
     ),
     "too long for an exact count": (show(LONGEST, mechanism="exact"), show(LONGEST, mechanism="quilt")),
-    "an exact count of any start": (
-        show(mechanism="exact", initial="any"),
-        show(mechanism="quilt", initial="any"),
-    ),
+    "an exact count of any start": (show(mechanism="exact", initial="any"), show(mechanism="quilt", initial="any")),
     "exact counts of three": (
         show(SERIES.assign(state=list("abcabcabcabc")), mechanism="exact", chain="estimated"),
         show(SERIES.assign(state=list("abcabcabcabc")), mechanism="exact", chain="estimated", bins=["a"]),
@@ -228,10 +225,7 @@ ANSWERS = {
     "an array for a word": (ask(protect=np.ones(2)), ask(protect="presence")),
     "a word for counts": (show(counts="shares"), show(counts=False)),
     "a word for a truth": (ask(integer="yes"), ask(integer=True)),
-    "values too small for noise": (
-        ask(VISITS.assign(visits=5e-324)),
-        ask(VISITS.assign(visits=5e-324 * 2.0**60)),
-    ),
+    "values too small for noise": (ask(VISITS.assign(visits=5e-324)), ask(VISITS.assign(visits=5e-324 * 2.0**60))),
     "times that occur twice": (show(TWICE), show(TWICE, unit="who")),
     "times as text": (show(TEXT), show(TEXT.astype({"time": int}))),
     "times as categories": (show(TEXT.astype({"time": "category"})), show(SERIES)),
@@ -251,10 +245,7 @@ ANSWERS = {
         show(NO_STATE, nulls="drop", initial="estimated"),
         show(NO_STATE, nulls="drop", initial="stationary"),
     ),
-    "times too far apart": (
-        show(SERIES.assign(time=SERIES["time"].astype(float).replace(11.0, 1e300))),
-        show(SERIES),
-    ),
+    "times too far apart": (show(SERIES.assign(time=SERIES["time"].astype(float).replace(11.0, 1e300))), show(SERIES)),
     "a time without end": (show(ENDLESS), show(SERIES)),
     "exact counts of units and of all": (
         show(unit="who", mechanism="exact", per="both"),
@@ -273,10 +264,7 @@ ANSWERS = {
         show(MANY_GAPS, unit="unit", mechanism="exact"),
         show(MANY_GAPS, unit="unit", mechanism="exact", gaps="independent"),
     ),
-    "times of no step": (
-        show(SERIES.assign(time=[0, 2, 4, 6, 8, 9, 11, 13, 15, 17, 19, 21])),
-        show(SERIES),
-    ),
+    "times of no step": (show(SERIES.assign(time=[0, 2, 4, 6, 8, 9, 11, 13, 15, 17, 19, 21])), show(SERIES)),
     "times of many steps": (
         show(SERIES.assign(time=np.cumsum(np.arange(12))), gaps="independent"),
         show(SERIES, gaps="independent"),

@@ -205,10 +205,7 @@ ESTIMATES = {
         lambda: _estimator().quantile("age", support=1e-6),
         lambda: _estimator().quantile("age", support=1),
     ),
-    "no resamples": (
-        lambda: _estimator().quantile("age", resamples=0),
-        lambda: _estimator().quantile("age"),
-    ),
+    "no resamples": (lambda: _estimator().quantile("age", resamples=0), lambda: _estimator().quantile("age")),
     "too many resamples": (
         lambda: _estimator().quantile("age", resamples=10**7),
         lambda: _estimator().quantile("age", resamples=200),
@@ -246,10 +243,7 @@ ESTIMATES = {
         lambda: _relabelled("chess", public=["age", "hobby"]),
         lambda: _relabelled("go", public=["age", "hobby"]),
     ),
-    "counts behind labels that say nothing": (
-        lambda: _nothing(1e-12),
-        lambda: _nothing(1.0),
-    ),
+    "counts behind labels that say nothing": (lambda: _nothing(1e-12), lambda: _nothing(1.0)),
     "noise by a column that is gone": (lambda: _strata(drop=True), _strata),
     "noise by a column that was changed": (lambda: _strata("z"), _strata),
     "a level of intervals above 1": (
@@ -264,10 +258,7 @@ ESTIMATES = {
         lambda: _estimator().mean("age", by="town")["z"],
         lambda: _estimator().mean("age", by="town")["x"],
     ),
-    "a part of one number": (
-        lambda: _estimator().mean("age")["x"],
-        lambda: _estimator().mean("age").value,
-    ),
+    "a part of one number": (lambda: _estimator().mean("age")["x"], lambda: _estimator().mean("age").value),
 }
 
 

@@ -76,10 +76,7 @@ REQUESTS = {
         (FRAME, {"mechanism": Noise(theorem="gmm")}),
     ),
     "beliefs": ((FRAME, {"beliefs": "mine"}), (FRAME, {"beliefs": ("fitted", "empirical")})),
-    "belief without a secret": (
-        (FRAME, {"beliefs": {"a": GIVEN["a"]}}),
-        (FRAME, {"beliefs": GIVEN}),
-    ),
+    "belief without a secret": ((FRAME, {"beliefs": {"a": GIVEN["a"]}}), (FRAME, {"beliefs": GIVEN})),
     "nothing to hide": ((CALM, {"epsilon": 5.0}), (CALM, {"epsilon": 5.0, "allow_zero_noise": True})),
     "nulls": ((MISSING, {}), (MISSING, {"nulls": "drop"})),
     "null secrets": ((NO_SECRET, {}), (NO_SECRET, {"nulls": "drop"})),
@@ -125,10 +122,7 @@ REQUESTS = {
         (TOWNS, {"public": "town", "domain": {"town": (0, 1)}}),
         (TOWNS, {"public": "town", "domain": {"town": ["x", "y", "z"]}}),
     ),
-    "missing labels": (
-        (NO_TOWN, {"public": "town"}),
-        (NO_TOWN, {"public": "town", "nulls": "level"}),
-    ),
+    "missing labels": ((NO_TOWN, {"public": "town"}), (NO_TOWN, {"public": "town", "nulls": "level"})),
     "merged numbers": (
         (FRAME, {"mechanism": Channel(merge_rare=5)}),
         (TOWNS, {"mechanism": Channel(merge_rare=5), "public": "town", **CHANNEL}),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from puffer_frames.scales.distances import chance_bound, ks_distance
+from puffer_frames.mechanisms.batch_report import chance_bound, ks_distance
 
 SAMPLES = st.lists(st.integers(-5, 5), min_size=1, max_size=30)
 

@@ -10,10 +10,9 @@ from conftest import few, sweep
 from scipy import stats
 
 from puffer_frames import Gaussian, Laplace, Stable
-from puffer_frames.verbs.estimating.moments import covariance_of, mean_of, variance_of
-from puffer_frames.verbs.estimating.noisy import NoisyColumn
-from puffer_frames.verbs.estimating.regression import regression
-from puffer_frames.verbs.estimating.scored import CLEAR, Scores
+from puffer_frames.verbs.estimating.estimated import CLEAR, Scores
+from puffer_frames.verbs.estimating.moments import covariance_of, mean_of, regression, variance_of
+from puffer_frames.verbs.estimating.released_columns import NoisyColumn
 
 RNG = np.random.default_rng(5)
 ROWS = 400

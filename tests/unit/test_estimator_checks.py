@@ -14,9 +14,7 @@ SEEDED = {
     "check_methods_sample_order_invariance": "the noise of a row follows its place, not its values",
     "check_methods_subset_invariance": "the noise of a row follows its place in its batch",
 }
-FRESH = {
-    "check_fit_idempotent": "a batch of few different rows is refused the second time: they may be other records",
-}
+FRESH = {"check_fit_idempotent": "a batch of few different rows is refused the second time: they may be other records"}
 pytestmark = pytest.mark.filterwarnings("ignore::puffer_frames.PufferWarning")
 
 

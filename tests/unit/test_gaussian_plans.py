@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from puffer_frames.core import Prior, smallest_scale, w_infinity
-from puffer_frames.loss.mixtures.shared_cells import SharedCells
+from puffer_frames.loss.mixtures.mixture import SharedCells
 from puffer_frames.loss.noises import gaussian_noise
 from puffer_frames.loss.noises.gaussian_noise import GaussianNoiseLoss
 from puffer_frames.noise.gaussian import shift_hockey_stick, shift_hockey_sticks

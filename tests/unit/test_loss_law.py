@@ -10,8 +10,7 @@ from puffer_frames import Layout, Noise, Unit, calibrate, compose, privatize
 from puffer_frames.core import Prior
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.loss.engine import privacy_loss
-from puffer_frames.loss.loss_law import LossLaw, UnitLoss
-from puffer_frames.loss.ratio_cells import RatioCells
+from puffer_frames.loss.loss_law import LossLaw, RatioCells, UnitLoss
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.scales.repeats import Repeats

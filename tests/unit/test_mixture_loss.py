@@ -1,15 +1,21 @@
+"""Losses of mixtures; density, score and survival of a Gaussian plus Laplace noise against mpmath; isolated mass."""
+
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from mpmath import mp, mpf
 
 from puffer_frames.core import Prior, hockey_stick, pure_loss, smallest_scale
+from puffer_frames.loss.atoms.recursion import raw_of_integers
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.mixtures import shared_width
-from puffer_frames.loss.mixtures.curve import Curve, parabola, wedge
+from puffer_frames.loss.mixtures.curve import Curve, central_sharpness, convolve, parabola, survival, wedge
 from puffer_frames.loss.mixtures.mixture import MixtureLoss
 from puffer_frames.loss.mixtures.shared_width import SharedWidthCurve
 from puffer_frames.noise.families import noise_family
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 
 
 def random_prior(rng, components=4):
@@ -199,3 +205,96 @@ def test_the_worst_pair_may_be_two_atoms():
     scale = smallest_scale(priors, epsilon=17.0)
     assert scale == pytest.approx(15 / 17.0, rel=1e-6)
     assert MixtureLoss(priors, pairs="all").only((1, 3)).pure(1.0).bracket.upper == pytest.approx(15.0)
+
+
+def reference(z, s, b):
+    """log 2b f, score, log of the prior's density over f, and survival, at enough digits for e^{x^2/2} Phi(-x)."""
+    with mp.workdps(60 + int(max(0, 6 * np.log10(s / b)))):
+        z, s, b = mpf(z), mpf(s), mpf(b)
+
+        def cdf(t):
+            return mp.erfc(-t / mp.sqrt(2)) / 2
+
+        p = mp.exp(s * s / 2 / b / b - z / b) * cdf(z / s - s / b)
+        q = mp.exp(s * s / 2 / b / b + z / b) * cdf(-z / s - s / b)
+        prior = mp.exp(-z * z / 2 / s / s) / s / mp.sqrt(2 * mp.pi)
+        return mp.log(p + q), (q - p) / (p + q) / b, mp.log(2 * b * prior / (p + q)), cdf(-z / s) + (p - q) / 2
+
+
+def random_points(count):
+    rng = np.random.default_rng(8)
+    for k in range(count):
+        b, x = 10 ** rng.uniform(-2, 2), 10 ** rng.uniform(-6, 6)
+        s = b * x
+        near_bend = s * x * (1 + 0.3 * rng.normal() / (1 + x))
+        far = (s + b) * 10 ** rng.uniform(-8, 3) * rng.choice([-1, 1])
+        yield float((s * rng.normal() * 3, b * rng.normal() * 5, near_bend, far)[k % 4]), float(s), float(b)
+
+
+def test_errors_are_within_their_bounds():
+    for z, s, b in random_points(400):
+        log_f, score, log_sharpness, beyond = reference(z, s, b)
+        found = convolve(np.array([[z]]), np.array([[s]]), scale=b)
+        bound = float(found.error()[0, 0])
+        assert abs(found.log_density[0, 0] - log_f) <= bound
+        flat = 1 - (found.score_left[0, 0] * b) ** 2
+        assert abs(found.score_left[0, 0] - score) * b <= bound * flat + 4 * UNIT_ROUNDOFF
+        assert abs(found.log_sharpness[0, 0] - log_sharpness) <= 4 * bound + 1e-13 * abs(log_sharpness)
+        if z >= 0 and log_f > -600:
+            assert abs(survival(np.array([[z]]), np.array([[s]]), scale=b)[0, 0] / beyond - 1) <= bound
+
+
+def test_sharpness_is_largest_at_the_mean():
+    z = np.linspace(-5, 5, 401)[None, :]
+    for s in (0.01, 1.0, 30.0):
+        table = convolve(z * s, np.array([[s]]), scale=1.0).log_sharpness[0]
+        largest = float(central_sharpness(np.array([[s]]), scale=1.0)[0, 0])
+        assert np.exp(table.max()) == pytest.approx(largest, rel=1e-12)
+        assert table.argmax() == 200
+        assert (np.diff(table[:201]) >= -1e-12).all()
+
+
+def test_atoms_have_both_limits_of_the_score():
+    table = convolve(np.array([[-1.0, 0.0, 1.0]]), np.array([[0.0]]), scale=2.0)
+    assert table.log_density[0].tolist() == [-0.5, 0.0, -0.5]
+    assert table.score_left[0].tolist() == [0.5, 0.5, -0.5]
+    assert table.score_right[0].tolist() == [0.5, -0.5, -0.5]
+
+
+ZEROS = Prior.empirical([0] * 1000)
+
+
+@pytest.mark.parametrize(
+    ("alone", "rows", "delta"), [(1, 1000, 1e-3), (1, 2, 0.5), (3, 4, 0.75), (1, 3, math.nextafter(1 / 3, 1))]
+)
+def test_no_noise_is_needed_at_the_mass_itself(alone, rows, delta):
+    priors = {"s": Prior.empirical([0] * (rows - alone) + [1000] * alone), "t": ZEROS}
+    assert Fraction(delta) >= Fraction(alone, rows)
+    assert smallest_scale(priors, epsilon=1.0, delta=delta) == 0
+    assert smallest_scale(priors, epsilon=1.0, delta=math.nextafter(alone / rows, 0) * (1 - 1e-9)) > 0
+
+
+def test_three_tenths_are_more_than_their_float():
+    """0.3 is a little less than 3/10, so it is not met; the next float is."""
+    priors = {"s": Prior.empirical([0] * 7 + [10] * 3), "t": ZEROS}
+    assert smallest_scale(priors, epsilon=1.0, delta=0.3) > 0
+    assert smallest_scale(priors, epsilon=1.0, delta=math.nextafter(0.3, 1)) == 0
+
+
+def test_the_raw_hockey_stick_holds_the_exact_one_and_is_nearly_it():
+    rng = np.random.default_rng(8)
+    for _ in range(60):
+        values = [rng.choice(12, size=int(rng.integers(1, 40))) for _ in range(2)]
+        p, q = (Prior.empirical(value) for value in values)
+        epsilon = float(rng.choice([0.0, 0.1, 1.0, 3.0]))
+        shares = [{v: Fraction(int((value == v).sum()), value.size) for v in range(12)} for value in values]
+        above, below = Fraction(math.nextafter(math.exp(epsilon), 9e9)), Fraction(math.nextafter(math.exp(epsilon), 0))
+        highest = sum(max(shares[0][v] - below * shares[1][v], 0) for v in range(12))
+        lowest = sum(max(shares[0][v] - above * shares[1][v], 0) for v in range(12))
+        found = raw_of_integers(p, q, epsilon=epsilon)
+        assert Fraction(found) >= lowest
+        assert found <= float(highest) + 1e-14
+        if epsilon:
+            bracket = hockey_stick(p, q, scale=0.0, epsilon=epsilon)
+            assert bracket.upper >= found * (1 - 1e-15)
+            assert bracket.lower <= bracket.upper

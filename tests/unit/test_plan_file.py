@@ -216,8 +216,7 @@ def test_every_bit_of_the_content_is_authenticated(locked, tmp_path):
 
 @few(2)
 @pytest.mark.parametrize(
-    ("name", "entry"),
-    [("keep private", "it is public"), ("schema", "1.7"), ("version", "9"), ("version", None)],
+    ("name", "entry"), [("keep private", "it is public"), ("schema", "1.7"), ("version", "9"), ("version", None)]
 )
 def test_the_header_is_authenticated(locked, name, entry, tmp_path):
     text = json.dumps(json.loads(locked) | {name: entry})

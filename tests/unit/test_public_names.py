@@ -1,5 +1,8 @@
 """Where public names are, and what the spelling says that they had before."""
 
+import subprocess
+import sys
+
 import pytest
 
 import puffer_frames
@@ -33,3 +36,19 @@ def test_no_name_has_two_homes():
     assert len(set().union(*homes)) == sum(map(len, homes))
     assert puffer_frames.PufferError is errors.PufferError
     assert len(puffer_frames.__all__) < 50
+
+
+CODE = """
+import sys, numpy as np, pandas as pd, puffer_frames
+puffer_frames.pictures
+frame = pd.DataFrame({"group": np.arange(200) % 3 % 2, "x": np.arange(200) % 7})
+puffer_frames.calibrate(frame, secret="group", public="x", epsilon=0.01)
+print({name.partition(".")[0] for name in sys.modules} & {"duckdb", "_duckdb", "pyspark", "matplotlib"})
+"""
+
+
+@pytest.mark.apart
+def test_they_are_not_imported_without_need():
+    """Neither DuckDB nor Spark for a frame of pandas, nor matplotlib before a picture is drawn."""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", CODE], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

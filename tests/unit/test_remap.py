@@ -15,7 +15,7 @@ from puffer_frames import Layout, Noise, Stable, calibrate, privatize
 from puffer_frames.errors import ArgumentError
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
-from puffer_frames.scales import medians
+from puffer_frames.scales import remap
 from puffer_frames.scales.remap import Remap
 
 NOISES = {"laplace": Laplace, "gaussian": Gaussian}
@@ -164,7 +164,7 @@ def test_close_atoms_under_gaussian_noise_cost_little(monkeypatch, scale):
     values = np.unique(rng.normal(size=1000))
     found = []
     for most in (1 << 9, 1 << 12):
-        monkeypatch.setattr(medians, "MOST_ATOMS", most)
+        monkeypatch.setattr(remap, "MOST_ATOMS", most)
         found.append(Remap.of(values, np.ones(values.size), Gaussian(scale=scale)))
     assert found[0].values.size < values.size
     assert found[1].expected_error * (1 - 1e-6) <= found[0].expected_error <= found[1].expected_error * 1.001

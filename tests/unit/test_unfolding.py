@@ -19,7 +19,7 @@ from puffer_frames.verbs.estimating.laws import (
     unfold,
 )
 from puffer_frames.verbs.estimating.levels import is_unmixable, response_shares, unmixed, unmixed_response
-from puffer_frames.verbs.estimating.noisy import NoisyColumn
+from puffer_frames.verbs.estimating.released_columns import NoisyColumn
 
 POINTS = np.arange(1.0, 7.0)
 SHARES = np.array([0.3, 0.05, 0.05, 0.2, 0.0, 0.4])

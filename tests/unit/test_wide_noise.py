@@ -11,7 +11,7 @@ import puffer_frames
 from puffer_frames import Channel, Noise, Unit, WideNoiseWarning, certificate_of, load_plan
 from puffer_frames.core import Prior
 from puffer_frames.mechanisms.noise import rows_seen
-from puffer_frames.priors.rank_band import is_refuted
+from puffer_frames.priors.law_set import is_refuted
 from puffer_frames.scales import columns
 
 RNG = np.random.default_rng(4)

@@ -10,8 +10,8 @@ from typing import Any
 from puffer_frames.certificates.about import FIELDS
 from puffer_frames.doors.command import values
 from puffer_frames.errors import ArgumentError
+from puffer_frames.mechanisms.arguments import Layout
 from puffer_frames.mechanisms.channel.options import Channel
-from puffer_frames.mechanisms.layout import Layout
 from puffer_frames.mechanisms.noise.options import Noise
 from puffer_frames.mechanisms.sequential.options import Sequential
 from puffer_frames.scales.repeats import Unit

@@ -87,7 +87,6 @@ class CellMeansLoss:
 
     @property
     def span(self) -> float:
-        """A length from which a search for the scale may start."""
         return self._coarse.span
 
     @property
@@ -96,11 +95,9 @@ class CellMeansLoss:
         return self._radius
 
     def only(self, pair: Pair, /) -> CellMeansLoss:
-        """The same for one of the pairs."""
         return CellMeansLoss({secret: self._priors[secret] for secret in pair}, pairs=(pair,))
 
     def pure(self, scale: float, /) -> WorstCase:
-        """Largest pure loss over the pairs."""
         if not scale or self._width > _WIDEST * scale:
             return self._coarse.pure(scale)
         at = self._at(scale)
@@ -120,7 +117,6 @@ class CellMeansLoss:
         return WorstCase(bracket=Bracket(lower=min(lower, upper), upper=upper), pair=self._named(*worst))
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """Largest hockey stick over the pairs."""
         if not scale or self._width > _WIDEST * scale:
             return self._coarse.hockey_stick(scale, epsilon=epsilon)
         at = self._at(scale)

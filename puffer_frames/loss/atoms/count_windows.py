@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.loss.atoms.counts import CountLoss, backward, count_rounding, forward
-from puffer_frames.loss.atoms.scaled import NOTHING
-from puffer_frames.loss.atoms.tilted import Law, TooSteepError, convolver, normalised
+from puffer_frames.loss.atoms.tilted import NOTHING, Law, TooSteepError, convolver, normalised
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.priors.markov import MarkovChain
@@ -147,8 +146,7 @@ class _Series:
 
     def law(self, time: int) -> FloatArray:
         """Of the state at a time, from 1."""
-        found: FloatArray = self.laws[min(time, len(self.laws)) - 1]
-        return found
+        return self.laws[min(time, len(self.laws)) - 1]
 
     def possible(self, time: int) -> IndexArray:
         """The states that a time may have."""

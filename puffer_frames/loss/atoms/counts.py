@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.loss.atoms.discrete import DiscreteLoss, largest_ratio
-from puffer_frames.loss.atoms.scaled import NOTHING
-from puffer_frames.loss.atoms.tilted import Law, TooSteepError, convolver, normalised
+from puffer_frames.loss.atoms.tilted import NOTHING, Law, TooSteepError, convolver, normalised
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
@@ -87,12 +86,7 @@ def check_length(length: int, /) -> None:
 
 
 def count_loss(
-    chains: Sequence[MarkovChain],
-    counted: Sequence[bool],
-    /,
-    *,
-    length: int,
-    observed: NDArray[np.bool_] | None = None,
+    chains: Sequence[MarkovChain], counted: Sequence[bool], /, *, length: int, observed: NDArray[np.bool_] | None = None
 ) -> DiscreteLoss | None:
     r"""Privacy loss of one count, of "X_i = s" against "X_i = t" for every i and all states.
 
@@ -100,30 +94,14 @@ def count_loss(
     (a forward recursion over states and counts) and of the one after i (a backward recursion). The sum is over the
     observed times, i is any time.
 
-    Parameters
-    ----------
-    chains : sequence of MarkovChain
-        Beliefs, each with a stationary or given start.
-    counted : sequence of bool, shape (states,)
-        Which states are counted.
-    length : int
-        Number of times, T.
-    observed : array of bool, shape (T,), optional
-        The times whose states are in the count; all without it.
+    - `chains` (sequence of MarkovChain): Beliefs, each with a stationary or given start.
+    - `counted` (sequence of bool, shape (states,)): Which states are counted.
+    - `length`: Number of times, T.
+    - `observed` (array of bool, shape (T,)): The times whose states are in the count; all without it.
+    Returns: None where no time has two possible states.
+    Raises ArgumentError for a series of more than 2,000 values, a chain with any start, or one with probabilities so
+    far apart that floats with exponents of their own lose some.
 
-    Returns
-    -------
-    DiscreteLoss or None
-        None where no time has two possible states.
-
-    Raises
-    ------
-    ArgumentError
-        For a series of more than 2,000 values, a chain with any start, or one with probabilities so far apart that
-        floats with exponents of their own lose some.
-
-    Notes
-    -----
     **Cost**: O(T^2 k^2) for the recursions and O(T^3 k) for the convolutions, some times that where probabilities lie
     below 1e-120. **Rounding**: `count_rounding`, which the loss holds.
     """

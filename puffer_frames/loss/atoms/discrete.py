@@ -11,12 +11,20 @@ from types import MappingProxyType
 import numpy as np
 
 from puffer_frames.errors import CalibrationError
-from puffer_frames.loss.atoms.positive_part import positive_part, raw_of_integers, raw_positive_part
-from puffer_frames.loss.atoms.recursion import AtomDensities, LogError, in_one_block, log_at_atoms, log_densities
-from puffer_frames.loss.atoms.scaled import LEAST, NOTHING, filled, fits_floats, scaled_weights
+from puffer_frames.loss.atoms.recursion import (
+    AtomDensities,
+    LogError,
+    in_one_block,
+    log_at_atoms,
+    log_densities,
+    positive_part,
+    raw_of_integers,
+    raw_positive_part,
+)
+from puffer_frames.loss.atoms.tilted import LEAST, NOTHING, filled, fits_floats, scaled_weights
 from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.loss_law import RatioCells
 from puffer_frames.loss.outcome import WorstCase
-from puffer_frames.loss.ratio_cells import RatioCells
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.numbers.threads import each_of
 from puffer_frames.priors.pairs import Pair, Pairs
@@ -166,8 +174,7 @@ class _Sides:
             theirs = self.log_b[row, after] - to_right / scale
         ours[left < 0] = -np.inf
         theirs[(left == most - 1) | (to_right < 0)] = -np.inf  # none is there, or only what fills the row
-        logs: FloatArray = np.logaddexp(ours, theirs)
-        return logs
+        return np.logaddexp(ours, theirs)
 
 
 _STEPS = 96.0
@@ -255,8 +262,7 @@ def _pieces(tables: AtomDensities, i: int, j: int) -> IndexArray:
     change = np.where(np.maximum(logs[1:], logs[:-1]) > _LEAST, np.abs(np.diff(ratio)), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         wanted = np.nan_to_num(np.ceil(change * _STEPS / spread), posinf=_MOST_PIECES)
-    found: IndexArray = np.clip(wanted, 1, _MOST_PIECES).astype(np.intp)
-    return found
+    return np.clip(wanted, 1, _MOST_PIECES).astype(np.intp)
 
 
 _CHUNK = 1 << 21
@@ -281,21 +287,12 @@ class DiscreteLoss:
     beyond the outermost ones. So the pure loss is attained at an atom, and each interval holds at most one
     crossing of :math:`f_i = e^\varepsilon f_j`.
 
-    Parameters
-    ----------
-    priors : mapping of secret to Prior
-        Atoms only.
-    pairs : "all" or tuple of pairs
-        Already checked (`puffer_frames.priors.pairs.check_pairs`).
+    - `priors` (mapping of secret to Prior): Atoms only.
+    - `pairs` ("all" or tuple of pairs): Already checked (`puffer_frames.priors.pairs.check_pairs`).
 
-    Notes
-    -----
     **Cost** per evaluation, for m secrets and n distinct atoms of all of them: pure loss O(m n) for all pairs;
     hockey stick O(p n) for p pairs.
-
-    References
-    ----------
-    docs/theory.md, section 3, "Atoms only"; docs/theory.md, section 3, "All pairs at once".
+    See docs/theory.md, section 3, "Atoms only"; docs/theory.md, section 3, "All pairs at once".
     """
 
     _exact: Mapping[Secret, Prior] = MappingProxyType({})
@@ -418,7 +415,6 @@ class DiscreteLoss:
         return float(np.diff(self._positions).min()) if self._positions.size > 1 else 0.0
 
     def only(self, pair: Pair, /) -> DiscreteLoss:
-        """The same for one of the pairs."""
         rows = [slice(self._numbers[s], self._numbers[s] + 1) for s in pair]
         table = np.concatenate([self._weights(row) for row in rows])
         exponents = [found[0] for row in rows if (found := self._exponents(row)) is not None]
@@ -477,7 +473,6 @@ class DiscreteLoss:
         return WorstCase(bracket=bracket, pair=(self._secrets[first], self._secrets[second]))
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
         lower = upper = -math.inf
         worst = 0
         part = self._positive_parts(scale, epsilon)

@@ -95,26 +95,14 @@ class JointLoss:
 
     With scales b the densities are, but for a constant, :math:`f_s(y) = \sum_i p_i \prod_k e^{-|y_k - x_{ik}|/b_k}`.
 
-    Parameters
-    ----------
-    laws : mapping of secret to JointLaw
-    pairs : "all" or pairs of secrets
-    labels : numbers of columns
-        Whose values are numbers of levels. For these the distance is 1 for another level.
-    wrong : WrongRows, optional
-        With which probability each row is replaced by anything, whatever its value.
-    most_nodes : int
-        Of a larger grid of all coordinates some lines are chosen.
+    - `labels`: Whose values are numbers of levels. For these the distance is 1 for another level.
+    - `wrong`: With which probability each row is replaced by anything, whatever its value.
+    - `most_nodes`: Of a larger grid of all coordinates some lines are chosen.
 
-    Notes
-    -----
     The supremum is at a node of the product grid of all coordinates. On fewer lines the values at nodes are exact too,
     and in every cell a bound follows from those at its corners; so it is of replaced rows, whatever the lines.
     **Rounding**: counted, in both ends.
-
-    References
-    ----------
-    docs/theory.md, section 17.
+    See docs/theory.md, section 17.
     """
 
     def __init__(
@@ -378,8 +366,7 @@ def _spread(axis: FloatArray, count: int) -> FloatArray:
         return axis
     ranks = np.linspace(0, axis.size - 1, count // 2 + 1).round().astype(np.intp)
     steps = np.searchsorted(axis, np.linspace(axis[0], axis[-1], count // 2 + 1)).clip(0, axis.size - 1)
-    found: FloatArray = axis[np.union1d(ranks, steps)]
-    return found
+    return axis[np.union1d(ranks, steps)]
 
 
 def _between(axis: FloatArray, lines: FloatArray) -> NDArray[np.intp]:
@@ -394,5 +381,4 @@ def _middles(axis: FloatArray, lines: FloatArray, slabs: NDArray[np.intp]) -> Fl
         return np.zeros(0)
     low, high = np.searchsorted(axis, lines[slabs]) + 1, np.searchsorted(axis, lines[slabs + 1]) - 1
     middle = np.searchsorted(axis, (lines[slabs] + lines[slabs + 1]) / 2)
-    found: FloatArray = axis[np.clip(middle, low, high)]
-    return found
+    return axis[np.clip(middle, low, high)]

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.joint.joint_loss import JointLoss
 from puffer_frames.loss.joint.lines import Scales
-from puffer_frames.loss.loss_law import LossLaw, least_stick_of_rows
+from puffer_frames.loss.loss_law import LossLaw, RatioCells, least_stick_of_rows
 from puffer_frames.loss.outcome import WorstCase
-from puffer_frames.loss.ratio_cells import RatioCells
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
@@ -178,18 +177,11 @@ _LARGEST_EPSILON = 500.0
 class JointStick:
     r"""Largest :math:`\int [f_s - e^\varepsilon f_t]_+` over pairs, both orders.
 
-    Parameters
-    ----------
-    loss : JointLoss
-        Of the same laws, with all coordinates for lines (`JointLoss.is_whole`).
-    pairs : "all" or pairs of secrets
-    levels : mapping of column number to int
-        How many levels each column of labels has, which may be more than the laws have.
-    rows : int
-        Of so many independent rows of a unit: the law of the loss of one is composed (`LossLaw`).
+    - `loss`: Of the same laws, with all coordinates for lines (`JointLoss.is_whole`).
+    - `levels` (mapping of column number to int): How many levels each column of labels has, which may be more than the
+      laws have.
+    - `rows`: Of so many independent rows of a unit: the law of the loss of one is composed (`LossLaw`).
 
-    Notes
-    -----
     Between neighbouring coordinates the densities are sums of :math:`e^{\pm y_k / b_k}` in each column, so that the
     ratio of two of them is monotone along every axis. So its bounds in a cell are those at the corners, and what a cell
     contributes lies between :math:`[P - e^\varepsilon Q]_+` and its chord (`RatioCells.points`), where P and Q are the
@@ -197,10 +189,7 @@ class JointStick:
 
     **Rounding**: counted, in both ends. **Cost** per evaluation: that of the densities at all nodes, and as many
     halvings as the bounds need.
-
-    References
-    ----------
-    docs/theory.md, section 17.
+    See docs/theory.md, section 17.
     """
 
     def __init__(self, loss: JointLoss, /, *, pairs: Pairs, levels: Mapping[int, int], rows: int = 1) -> None:
@@ -327,8 +316,7 @@ class _Grid:
 
     def weights(self) -> FloatArray:
         """What the sum over the corners of each cell is to be multiplied by."""
-        found: FloatArray = reduce(np.multiply.outer, [slot.weight for slot in self.slots])
-        return found
+        return reduce(np.multiply.outer, [slot.weight for slot in self.slots])
 
     def touching(self, above: NDArray[np.bool_], /) -> list[NDArray[np.intp]]:
         """The cells with a corner among some nodes."""

@@ -136,8 +136,7 @@ class PlacedLaws:
         return found
 
     def _inside(self, axes: Axes) -> NDArray[np.bool_]:
-        found: NDArray[np.bool_] = np.logical_and.reduce([self._axes[k].inside for k in axes])
-        return found
+        return np.logical_and.reduce([self._axes[k].inside for k in axes])
 
     def _cells(self, chosen: NDArray[np.bool_] | slice) -> _Cells:
         at = [axis.slabs if axis.on_lines is None else axis.on_lines for axis in self._axes]
@@ -203,8 +202,7 @@ class _Cells:
 
 def _mixed(sums: FloatArray, axis: int, other: float) -> FloatArray:
     """Sums over the levels of an axis: what stands at a level, and this part of what stands at all others."""
-    found: FloatArray = other * sums.sum(axis=axis, keepdims=True) + (1 - other) * sums
-    return found
+    return other * sums.sum(axis=axis, keepdims=True) + (1 - other) * sums
 
 
 def _swept(sums: FloatArray, axis: int, lines: FloatArray, scale: float) -> FloatArray:

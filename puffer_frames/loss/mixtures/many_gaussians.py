@@ -58,19 +58,11 @@ class ManyGaussiansLoss:
     to factors of the densities that tend to 1 with the width of the bands. The bands are halved where that bound is
     above the largest loss of a pair that was measured (`puffer_frames.priors.bands`).
 
-    Parameters
-    ----------
-    priors : mapping of secret to Prior
-        One component each.
+    - `priors` (mapping of secret to Prior): One component each.
 
-    Notes
-    -----
     **Cost**: one sort; per evaluation mostly some hundred pairs of Gaussians, each as in `MixtureLoss`, however many
     secrets there are. **Rounding**: a pair is measured by `MixtureLoss`; bounds are rounded up.
-
-    References
-    ----------
-    docs/theory.md, section 3, "Many Gaussians".
+    See docs/theory.md, section 3, "Many Gaussians".
     """
 
     def __init__(self, priors: Mapping[Secret, Prior], /) -> None:
@@ -96,7 +88,6 @@ class ManyGaussiansLoss:
         return found
 
     def only(self, pair: Pair, /) -> Loss:
-        """The same for one of the pairs."""
         priors = {s: self._priors[s] for s in pair}
         if self._widening:
             priors = {s: replace(p, stds=np.hypot(p.stds, self._widening)) for s, p in priors.items()}
@@ -108,7 +99,6 @@ class ManyGaussiansLoss:
 
     @np.errstate(over="ignore")  # squares of very many scales are infinite
     def pure(self, scale: float, /) -> WorstCase:
-        """Largest |log f_i/f_j| over the pairs and over y."""
         if self._is_none(scale):
             raw = self._raw_pure()
             return raw.at_most() if scale else raw
@@ -126,7 +116,6 @@ class ManyGaussiansLoss:
 
     @np.errstate(over="ignore")  # squares of very many scales are infinite
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
         if scale and self._is_none(scale):
             return self.hockey_stick(0.0, epsilon=epsilon).at_most()
 

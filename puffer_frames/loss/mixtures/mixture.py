@@ -3,26 +3,214 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
-from puffer_frames.loss.atoms.positive_part import raw_positive_part
+from puffer_frames.loss.atoms.recursion import raw_positive_part
 from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.mixtures.curve import Curve
-from puffer_frames.loss.mixtures.ratio import ratio_cells
-from puffer_frames.loss.mixtures.refine import largest_log_ratio, positive_mass
-from puffer_frames.loss.mixtures.shared_cells import SharedCells
+from puffer_frames.loss.loss_law import RatioCells
+from puffer_frames.loss.mixtures.curve import Curve, Points
+from puffer_frames.loss.mixtures.refine import (
+    TAIL_ERROR,
+    Cells,
+    first_points,
+    is_lost,
+    largest_log_ratio,
+    positive_mass,
+)
 from puffer_frames.loss.outcome import WorstCase
-from puffer_frames.loss.ratio_cells import RatioCells
 from puffer_frames.numbers.progress import watched
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
+
+_STEPS = 32.0
+"""Cells are halved until the ratio is known to this part of its standard deviation."""
+_ROUNDS = 12
+_MOST_CELLS = 6_000
+_LEAST_MASS = 1e-16
+"""A cell of less mass is not halved."""
+
+
+def ratio_cells(p: Curve, q: Curve, /) -> tuple[RatioCells, RatioCells] | None:
+    """The cells of P against Q, and of Q against P; None where a density leaves the range of floats.
+
+    Notes
+    -----
+    **Rounding**: probabilities and bounds are moved to the private side.
+    """
+    at_p, at_q = first_points(p, q)
+    if np.isnan(at_p.error + at_q.error).any():
+        return None
+    ends, bounds = _tails(p, at_p, at_q)
+    cells = Cells.between(at_p, at_q)
+    for level in range(_ROUNDS):
+        if np.isnan(cells.error).any():
+            return None
+        low, high = cells.log_ratio(p.bounds(cells.p_left, cells.p_right), q.bounds(cells.q_left, cells.q_right))
+        low, high = low - cells.error, high + cells.error
+        split = _split(cells, low, high, p.normaliser) & cells.splittable()
+        if level == _ROUNDS - 1 or 2 * int(split.sum()) + sum(found.shape[-1] for found in bounds) > _MOST_CELLS:
+            split[:] = False
+        ends.append(np.stack([cells.p_left.y, cells.p_right.y])[:, ~split])
+        bounds.append(np.stack([low, high])[:, ~split])
+        if not split.any():
+            break
+        cells = cells.take(np.flatnonzero(split)).halves(p, q)[0]
+    a, b = np.concatenate(ends, axis=1)
+    masses = np.stack([_mass(p, a, b), _mass(q, a, b)])
+    low, high = np.concatenate(bounds, axis=1)
+    return _one(masses, low, high), _one(masses[::-1], -high, -low)
+
+
+def _tails(p: Curve, at_p: Points, at_q: Points) -> tuple[list[FloatArray], list[FloatArray]]:
+    """Ends of the two tails, and bounds of the ratio there: with Laplace noise they are exponentials, without next to
+    nothing.
+    """
+    ends = [np.array([[-np.inf], at_p.y[:1]]), np.array([at_p.y[-1:], [np.inf]])]
+    bounds = []
+    for k in (0, -1):
+        ratio = at_p.log_f[k] - at_q.log_f[k]
+        error = at_p.error[k] + at_q.error[k] + TAIL_ERROR if p.scale else np.inf
+        bounds.append(np.array([[ratio - error], [ratio + error]]))
+    return ends, bounds
+
+
+def _split(cells: Cells, low: FloatArray, high: FloatArray, normaliser: float) -> NDArray[np.bool_]:
+    """Which cells are to be halved: those of some mass, where the ratio is not known to a part of its spread."""
+    width, ratio = cells.width / normaliser, 0.5 * (low + high)
+    spreads, masses = [], []
+    for left, right in ((cells.p_left, cells.p_right), (cells.q_left, cells.q_right)):
+        mass = width * np.exp(np.maximum(left.log_f, right.log_f))
+        shares = mass / max(float(mass.sum()), 1e-300)
+        with np.errstate(invalid="ignore"):
+            middle = np.nan_to_num(ratio, posinf=0.0, neginf=0.0)
+        spreads.append(math.sqrt(max(float(shares @ (middle - shares @ middle) ** 2), 0.0)))
+        masses.append(mass)
+    return ((high - low) * _STEPS > min(spreads)) & (np.maximum(masses[0], masses[1]) > _LEAST_MASS)
+
+
+def _one(masses: FloatArray, low: FloatArray, high: FloatArray) -> RatioCells:
+    known = np.isfinite(low) & np.isfinite(high)
+    beyond = float(masses[0, 1, ~known].sum()) * (1 + UNIT_ROUNDOFF * low.size)
+    return RatioCells(
+        mass=masses[0, 1, known],
+        mass_low=masses[0, 0, known],
+        other=masses[1, 0, known],
+        other_high=masses[1, 1, known],
+        low=low[known],
+        high=high[known],
+        beyond=beyond,
+    )
+
+
+def _mass(curve: Curve, a: FloatArray, b: FloatArray) -> FloatArray:
+    """Lower and upper bounds of the probabilities of intervals, shape (2, intervals)."""
+    mass, error = curve.mass(a, b), curve.mass_errors(a, b)
+    return np.stack([np.maximum(mass - error, 0.0), np.maximum(mass, 0.0) + error])
+
+
+_MOST_POINTS = 1500
+"""Ends of cells; atoms, which have to be ends, are counted apart."""
+_MOST_ATOMS = 500
+
+
+class SharedCells:
+    """Curves of one scale and centre, evaluated once each.
+
+    A pair costs the comparison of two rows of numbers. Its bounds are a few parts in a thousand wide, or wider: enough
+    to see that most pairs are not the worst.
+
+    References
+    ----------
+    docs/theory.md, section 3, "Gaussian components".
+    """
+
+    def __init__(self, curves: Sequence[Curve], y: FloatArray, /) -> None:
+        self._scale = curves[0].scale
+        self._points, self._bounds, masses = [], [], []
+        before, after = np.arange(y.size - 1), np.arange(1, y.size)
+        for curve in curves:
+            points = curve.at(y)
+            self._bounds.append(curve.bounds(points.take(before), points.take(after)))
+            self._points.append(points.without_components())
+            masses.append(curve.masses(points))
+        self._left = [points.take(before) for points in self._points]
+        self._right = [points.take(after) for points in self._points]
+        self._mass = np.array([mass for mass, _ in masses]).clip(min=0.0)
+        self._error = np.array([error for _, error in masses])
+        self._rounding = 4 * (y.size + 16) * UNIT_ROUNDOFF
+
+    @classmethod
+    def of(
+        cls, curves: Sequence[Curve], /, *, more: FloatArray | None = None, width: float = 0.0
+    ) -> SharedCells | None:
+        """With `more` ends of cells, and without most of those that are nearer together than a width; None where the
+        curves have too many atoms, or leave the floats.
+        """
+        reaches = np.array([curve.reach() if curve.scale else curve.extent() for curve in curves])
+        low, high = reaches[:, 0].min(), reaches[:, 1].max()
+        atoms = np.unique(np.concatenate([curve.means[curve.stds == 0] for curve in curves]))
+        if not np.isfinite([low, high]).all() or atoms.size > _MOST_ATOMS:
+            return None
+        marks = np.unique(np.concatenate([curve.marks() for curve in curves]))
+        marks = marks[(marks > low) & (marks < high)]
+        if width:
+            marks = marks[np.flatnonzero(np.diff(np.floor(marks / width), prepend=-np.inf))]
+        marks = marks[:: marks.size // _MOST_POINTS + 1]
+        more = np.zeros(0) if more is None else more[(more > low) & (more < high)]
+        found = cls(curves, np.unique(np.concatenate([marks, atoms, more, [low, high]])))
+        return None if any(is_lost(points.error) for points in found._points) else found
+
+    def largest_log_ratio(self, i: int, j: int, /) -> tuple[float, float]:
+        """Bounds of sup |log f_i/f_j| under Laplace noise."""
+        p, q = self._points[i], self._points[j]
+        ratio, error = np.abs(p.log_f - q.log_f), p.error + q.error
+        low, high = self._log_ratios(i, j)
+        return max(0.0, float((ratio - error).max())), max(float(high.max()), -float(low.min()))
+
+    def positive_mass(self, i: int, j: int, /, *, epsilon: float) -> tuple[float, float]:
+        """Bounds of the integral of [f_i - e^epsilon f_j]_+, of the larger one of both orders.
+
+        On a cell it is at least P_i - e^epsilon P_j, and no more where the ratio is above e^epsilon throughout; it is
+        at most P_i (1 - e^epsilon inf f_j/f_i).
+        """
+        low, high = self._log_ratios(i, j)
+        orders = [self._positive_mass(i, j, low, high, epsilon), self._positive_mass(j, i, -high, -low, epsilon)]
+        return max(lower for lower, _ in orders), max(upper for _, upper in orders)
+
+    def _positive_mass(self, i: int, j: int, low: FloatArray, high: FloatArray, epsilon: float) -> tuple[float, float]:
+        factor = float(np.exp(epsilon))
+        mass, other = self._mass[i], factor * self._mass[j]
+        difference = mass - other
+        error = self._error[i] + factor * self._error[j] + 8 * UNIT_ROUNDOFF * (mass + other)
+        lower = np.maximum(difference - error, 0.0)
+        most = np.maximum(difference + error, 0.0)
+        undecided = low <= epsilon
+        share = -np.expm1(np.minimum(epsilon - high[undecided], 0.0))
+        most[undecided] = (mass + self._error[i])[undecided] * share
+        return float(lower.sum()) * (1 - self._rounding), min(1.0, float(most.sum()) * (1 + self._rounding))
+
+    def _log_ratios(self, i: int, j: int) -> tuple[FloatArray, FloatArray]:
+        """Bounds of log f_i/f_j on the tail to the left, on each cell, and on the tail to the right."""
+        cells = Cells(p_left=self._left[i], p_right=self._right[i], q_left=self._left[j], q_right=self._right[j])
+        low, high = cells.log_ratio(self._bounds[i], self._bounds[j])
+        low, high = low - cells.error, high + cells.error
+        ends = [0, -1]
+        p, q = self._points[i], self._points[j]
+        ratio = p.log_f[ends] - q.log_f[ends]
+        error = p.error[ends] + q.error[ends] + (TAIL_ERROR if self._scale else np.inf)
+        return (
+            np.concatenate([(ratio - error)[:1], low, (ratio - error)[1:]]),
+            np.concatenate([(ratio + error)[:1], high, (ratio + error)[1:]]),
+        )
+
 
 MOST_PAIRS_IN_CELLS = 50
 """The laws of the losses of more are not computed."""
@@ -42,20 +230,11 @@ class MixtureLoss:
     Every pair is a branch and bound over the real line (`refine`) with proved bounds of slope and curvature of the
     log-density on a cell (`curve`); never a plain grid.
 
-    Parameters
-    ----------
-    priors : mapping of secret to Prior
-    pairs : "all" or tuple of pairs
-        Already checked (`puffer_frames.priors.pairs.check_pairs`).
+    - `pairs` ("all" or tuple of pairs): Already checked (`puffer_frames.priors.pairs.check_pairs`).
 
-    Notes
-    -----
     **Cost** per evaluation of one pair of K components each: some hundred to some thousand cells, O(K) each. Pairs
     that cannot be the worst are left early.
-
-    References
-    ----------
-    docs/theory.md, section 3, "Gaussian components".
+    See docs/theory.md, section 3, "Gaussian components".
     """
 
     def __init__(self, priors: Mapping[Secret, Prior], /, *, pairs: Pairs) -> None:
@@ -83,14 +262,12 @@ class MixtureLoss:
         self.resolution = (float(lengths.min()) if lengths.size else 0.0) * self._unit
 
     def only(self, pair: Pair, /) -> DiscreteLoss | MixtureLoss:
-        """The same for one of the pairs."""
         if pair in self._discrete and self._unit == 1.0:
             return self._discrete[pair]
         return MixtureLoss({s: self._given[s] for s in pair}, pairs=(pair,))
 
     @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
     def pure(self, scale: float, /) -> WorstCase:
-        """Largest |log f_i/f_j| over the pairs and over y."""
         scale = scale / self._unit
         if 0 < scale < self._finest:
             return self.pure(0.0).at_most()
@@ -112,7 +289,6 @@ class MixtureLoss:
 
     @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
         scale = scale / self._unit
         if 0 < scale < self._finest:
             return self.hockey_stick(0.0, epsilon=epsilon).at_most()

@@ -137,17 +137,10 @@ def _start(p: Curve, q: Curve, reaches: tuple[tuple[float, float], tuple[float, 
 def largest_log_ratio(p: Curve, q: Curve, /, *, tolerance: float, floor: float = 0.0) -> tuple[float, float]:
     """Bounds of sup |log f_p/f_q| under Laplace noise.
 
-    Parameters
-    ----------
-    p, q : Curve
-        Of one scale > 0 and one centre.
-    tolerance : float
-        Width to reach, relative to the supremum.
-    floor : float
-        Where the supremum is below this, the upper bound need only be below it too.
+    - `p`, `q`: Of one scale > 0 and one centre.
+    - `tolerance`: Width to reach, relative to the supremum.
+    - `floor`: Where the supremum is below this, the upper bound need only be below it too.
 
-    Notes
-    -----
     A cell is dropped once its upper bound is within the tolerance of the largest value seen, else it is halved.
     Beyond the outermost points the ratio is constant to 1e-17.
     """

@@ -75,13 +75,9 @@ class SharedWidthCurve(Curve):
     falls, since :math:`m' = \mathrm{Var}[X | Y = y] / \theta^2`. So on a cell [l, r] the slope is between
     (m(l) - r) / theta^2 and (m(r) - l) / theta^2: one pass over the atoms per point, none per cell.
 
-    Parameters
-    ----------
-    weights, means : array, shape (atoms,)
-    std : float
-        theta.
-    centre : float
-        Subtracted from every atom.
+    - `weights`, `means`: array, shape (atoms,).
+    - `std`: theta.
+    - `centre`: Subtracted from every atom.
     """
 
     def __init__(self, weights: FloatArray, means: FloatArray, /, *, std: float, centre: float) -> None:
@@ -152,7 +148,6 @@ class SharedWidthCurve(Curve):
             yield points, (largest + np.log(total), UNIT_ROUNDOFF * lost, mean)
 
     def mass(self, a: FloatArray, b: FloatArray, /) -> FloatArray:
-        """P(a < Y < b) of intervals, infinite ends included; a tail is not computed from its complement."""
         return self._masses(a, b)[0] if self.means.size > MANY_ATOMS else super().mass(a, b)
 
     def _mass_errors(self, a: FloatArray, b: FloatArray) -> FloatArray:

@@ -13,15 +13,13 @@ from numpy.typing import NDArray
 
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.loss_law import RatioCells
 from puffer_frames.loss.mixtures.curve import Curve
 from puffer_frames.loss.mixtures.many_gaussians import ManyGaussiansLoss
-from puffer_frames.loss.mixtures.mixture import MOST_PAIRS_IN_CELLS, MixtureLoss
-from puffer_frames.loss.mixtures.ratio import ratio_cells
+from puffer_frames.loss.mixtures.mixture import MOST_PAIRS_IN_CELLS, MixtureLoss, SharedCells, ratio_cells
 from puffer_frames.loss.mixtures.refine import first_points, positive_mass
-from puffer_frames.loss.mixtures.shared_cells import SharedCells
 from puffer_frames.loss.mixtures.shared_width import SharedWidthCurve
 from puffer_frames.loss.outcome import WorstCase
-from puffer_frames.loss.ratio_cells import RatioCells
 from puffer_frames.noise.gaussian import shift_hockey_stick, shift_hockey_sticks
 from puffer_frames.numbers.progress import watched
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, subtraction_error
@@ -36,17 +34,10 @@ class ManyWidenedLoss:
     The noise widens them, and nothing else is added: this is `GaussianNoiseLoss` without a loop over the pairs, by the
     bounds of `ManyGaussiansLoss` that hold without noise.
 
-    Parameters
-    ----------
-    priors : mapping of secret to Prior
-        One component each.
+    - `priors` (mapping of secret to Prior): One component each.
 
-    Notes
-    -----
     **Cost** per evaluation: one sort, and mostly some hundred pairs of Gaussians.
 
-    References
-    ----------
     [D24] section VI-B (16); docs/theory.md, section 3, "Many Gaussians".
     """
 
@@ -57,7 +48,6 @@ class ManyWidenedLoss:
         self.resolution = max(self._many.resolution, self.span * NO_NOISE)
 
     def only(self, pair: Pair, /) -> GaussianNoiseLoss:
-        """The same for one of the pairs."""
         return GaussianNoiseLoss({s: self._priors[s] for s in pair}, pairs=(pair,))
 
     @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
@@ -70,7 +60,6 @@ class ManyWidenedLoss:
 
     @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
         if scale <= self.span * NO_NOISE:
             raw = self._many.hockey_stick(0.0, epsilon=epsilon)
             return raw.at_most() if scale else raw
@@ -119,14 +108,8 @@ def fewer_atoms(weights: FloatArray, means: FloatArray, /, *, width: float) -> F
     They are the nodes and weights of Gauss quadrature for the law within the cell, by the method of Stieltjes. What
     rounding leaves of the difference of the moments is measured in extended precision and bounded.
 
-    Parameters
-    ----------
-    weights, means : array, shape (atoms,)
-        The means ascending.
-    width : float
+    - `weights`, `means` (array, shape (atoms,)): The means ascending.
 
-    Notes
-    -----
     **Cost**: O(20 n), and an eigenvalue problem of size ten for every cell that had more.
     """
     places = np.floor(means / width)
@@ -230,20 +213,11 @@ class GaussianNoiseLoss:
     A component N(mu, sigma^2) plus the noise is N(mu, sigma^2 + theta^2), an atom N(mu, theta^2): so every question is
     one about Gaussian mixtures without noise (`MixtureLoss` at scale 0).
 
-    Parameters
-    ----------
-    priors : mapping of secret to Prior
-    pairs : "all" or tuple of pairs
-
-    Notes
-    -----
     **Cost** per evaluation of one pair: some hundred cells, O(K) each for K components. Of more than 4,096 atoms those
     in a cell of the width of the noise are replaced by ten with the same first moments (`FewerAtoms`). Where the two
     laws of s are within d_s of one another for every set, and those of t within d_t, so are their hockey sticks within
     :math:`d_s + e^\varepsilon d_t`, near 1e-15: both ends of the bracket pay for that.
 
-    References
-    ----------
     [D24] section VI-B (16); docs/theory.md, section 6; [BW18].
     """
 
@@ -272,7 +246,6 @@ class GaussianNoiseLoss:
             self._distances = dict(sorted(bounds.items(), key=lambda item: -item[1]))
 
     def only(self, pair: Pair, /) -> GaussianNoiseLoss:
-        """The same for one of the pairs."""
         return GaussianNoiseLoss({s: self._given[s] for s in pair}, pairs=(pair,))
 
     @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
@@ -287,7 +260,6 @@ class GaussianNoiseLoss:
 
     @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
         if scale <= self.span * NO_NOISE:
             raw = self._raw().hockey_stick(0.0, epsilon=epsilon)
             return raw.at_most() if scale else raw

@@ -4,17 +4,100 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.noises.fewer_nodes import cost_of_means
 from puffer_frames.loss.outcome import Loss, WorstCase
+from puffer_frames.noise.log_ratio import Shape
 from puffer_frames.noise.stable_shape import StableShape
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.pairs import Pair
-from puffer_frames.priors.prior import MEANS_ERROR, Prior, Secret
+from puffer_frames.priors.prior import MEANS_ERROR, FloatArray, Prior, Secret
+
+_MEANS_UP = 1 + 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class FewerNodes:
+    """The means of groups of neighbouring atoms."""
+
+    weights: FloatArray
+    """Weight of each group."""
+    means: FloatArray
+    """Its mean."""
+    deviation: float
+    """Largest standard deviation within a group."""
+    extent: float
+    """Largest distance between two atoms of a group."""
+    moved: float
+    """By how much rounding may have moved a mean."""
+
+    @classmethod
+    def all_of(cls, weights: FloatArray, means: FloatArray, /) -> FewerNodes:
+        """Each atom by itself."""
+        return cls(weights=weights, means=means, deviation=0.0, extent=0.0, moved=0.0)
+
+    def cost(self, shape: Shape, scale: float, /) -> tuple[float, float]:
+        """As `cost_of_means`, of groups in units of the atoms."""
+        variance = (self.deviation / scale) ** 2
+        return cost_of_means(shape, variance=variance, extent=self.extent / scale, moved=self.moved / scale)
+
+
+def number_of_nodes(means: FloatArray, /, *, width: float) -> int:
+    """How many groups `fewer_nodes` makes."""
+    return int(np.count_nonzero(_begins(means, width)))
+
+
+def fewer_nodes(weights: FloatArray, means: FloatArray, /, *, width: float) -> FewerNodes:
+    """Atoms, ascending, in groups that are not wider than about this; the widths are at least 1e-120."""
+    starts = np.flatnonzero(_begins(means, width))
+    sizes = np.diff(starts, append=means.size)
+    total = np.add.reduceat(weights, starts)
+    shares, offsets = weights / np.repeat(total, sizes), means - np.repeat(means[starts], sizes)
+    middle = np.add.reduceat(shares * offsets, starts)
+    variances = np.add.reduceat(shares * np.square(offsets - np.repeat(middle, sizes)), starts)
+    nodes = means[starts] + middle
+    extent = float(offsets.max())
+    moved = UNIT_ROUNDOFF * (2 * (int(sizes.max()) + 4) * extent + float(np.abs(nodes).max()))
+    return FewerNodes(
+        weights=total,
+        means=nodes,
+        deviation=math.sqrt(float(variances.max())) * _MEANS_UP + moved,
+        extent=extent * _MEANS_UP,
+        moved=moved,
+    )
+
+
+def _begins(means: FloatArray, width: float) -> NDArray[np.bool_]:
+    """Whether a group begins at each of the atoms."""
+    return np.append(True, np.diff(np.floor((means - means[0]) / width)) > 0)
+
+
+def cost_of_means(shape: Shape, /, *, variance: float, extent: float, moved: float = 0.0) -> tuple[float, float]:
+    r"""By how much a log-density may be below and above that of groups of values at their means, in units of the scale.
+
+    Let X be the values of a group and m their mean, known up to `moved`. With K a bound of :math:`|(\log f)''|` and of
+    :math:`|f''/f|`, and L one of :math:`|f'/f|`,
+
+    .. math:: e^{-K V/2} \le \frac{E f(y - X)}{f(y - m)} \le 1 + \tfrac{1}{2} K V e^{L D}
+
+    for the variance V and the extent D of the group: below by Jensen's inequality, above by Taylor's formula. In both
+    the term of first order has the mean 0.
+
+    References
+    ----------
+    docs/theory.md, section 13.
+    """
+    slope, unsure = shape.steepest * extent, shape.steepest * moved
+    if slope > 1.0:
+        return math.inf, math.inf
+    below = 0.5 * shape.most_curved * variance
+    return (below + unsure) * _MEANS_UP, (below * math.exp(slope) + unsure) * _MEANS_UP
+
 
 _WIDEST = 0.25
 """Cells that are wider, in scales, are known by their middles alone."""
@@ -56,27 +139,16 @@ class GaussianCellMeansLoss(_CellMeansLoss):
     :math:`|y - m| \le k b` (Hoeffding): an error of second order in the width. Outcomes farther from the mean of their
     cell have at most the probability :math:`2 \Phi(h/b - k)` (Phi the normal distribution function).
 
-    Parameters
-    ----------
-    means : Loss
-        Of as many values at the means.
-    coarse : Loss
-        Of values anywhere in their cells: for cells that are wide against the noise.
-    priors : mapping of secret to Prior
-        The means of cells of one width.
+    - `means`: Of as many values at the means.
+    - `coarse`: Of values anywhere in their cells: for cells that are wide against the noise.
+    - `priors` (mapping of secret to Prior): The means of cells of one width.
 
-    Notes
-    -----
     Means are known within some e (`MEANS_ERROR`), which adds k e/b to both exponents. **Cost** per evaluation: three of
     the means.
-
-    References
-    ----------
-    docs/theory.md, section 13, on means of cells.
+    See docs/theory.md, section 13, on means of cells.
     """
 
     def only(self, pair: Pair, /) -> GaussianCellMeansLoss:
-        """The same for one of the pairs."""
         alone = {secret: self._priors[secret] for secret in pair}
         return GaussianCellMeansLoss(self._means.only(pair), self._coarse.only(pair), priors=alone)
 
@@ -85,7 +157,6 @@ class GaussianCellMeansLoss(_CellMeansLoss):
         return self._coarse.pure(scale)
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """Largest hockey stick over the pairs."""
         if not scale or self._width > _WIDEST * scale:
             return self._coarse.hockey_stick(scale, epsilon=epsilon)
         about = self._means.hockey_stick(scale, epsilon=epsilon).bracket.upper
@@ -111,20 +182,11 @@ class StableCellMeansLoss(_CellMeansLoss):
     Their densities are those of as many values at the means, but for an error of second order in the width h of the
     cells: the variance within a cell is at most h²/4 (`cost_of_means`).
 
-    Parameters
-    ----------
-    means : Loss
-        Of as many values at the means.
-    coarse : Loss
-        Of values anywhere in their cells: for cells that are wide against the noise.
-    priors : mapping of secret to Prior
-        The means of cells of one width.
-    shape : StableShape
-        Of the noise.
-
-    References
-    ----------
-    docs/theory.md, section 13, on means of cells.
+    - `means`: Of as many values at the means.
+    - `coarse`: Of values anywhere in their cells: for cells that are wide against the noise.
+    - `priors` (mapping of secret to Prior): The means of cells of one width.
+    - `shape`: Of the noise.
+    See docs/theory.md, section 13, on means of cells.
     """
 
     def __init__(self, means: Loss, coarse: Loss, /, *, priors: Mapping[Secret, Prior], shape: StableShape) -> None:
@@ -132,12 +194,10 @@ class StableCellMeansLoss(_CellMeansLoss):
         self._shape = shape
 
     def only(self, pair: Pair, /) -> StableCellMeansLoss:
-        """The same for one of the pairs."""
         alone = {secret: self._priors[secret] for secret in pair}
         return StableCellMeansLoss(self._means.only(pair), self._coarse.only(pair), priors=alone, shape=self._shape)
 
     def pure(self, scale: float, /) -> WorstCase:
-        """Largest |log f_i/f_j| over the pairs and over y."""
         if not scale or self._width > _WIDEST * scale:
             return self._coarse.pure(scale)
         found, width = self._means.pure(scale), self._width / scale
@@ -146,9 +206,6 @@ class StableCellMeansLoss(_CellMeansLoss):
         return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=found.pair)
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """What the pure loss says of the hockey stick: 0 where it is at most epsilon, nothing otherwise."""
         if not scale or self._width > _WIDEST * scale:
             return self._coarse.hockey_stick(scale, epsilon=epsilon)
-        pure = self.pure(scale)
-        upper = 0.0 if pure.bracket.upper <= epsilon else 1.0
-        return WorstCase(bracket=Bracket(lower=0.0, upper=upper), pair=pure.pair)
+        return self.pure(scale).as_stick(epsilon)

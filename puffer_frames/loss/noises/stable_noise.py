@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from puffer_frames.loss.noises.coupled import CoupledLoss
-from puffer_frames.loss.noises.fewer_nodes import FewerNodes, fewer_nodes, number_of_nodes
+from puffer_frames.loss.noises.narrow_cells import FewerNodes, fewer_nodes, number_of_nodes
 from puffer_frames.noise.log_ratio import largest_log_ratio
 from puffer_frames.noise.stable import Stable
 from puffer_frames.noise.stable_shape import stable_shape
@@ -37,21 +37,11 @@ _TOLERANCE, _OF_GROUPS = 1e-9, 1e-6
 class StableNoiseLoss(CoupledLoss):
     r"""Pure privacy loss of several priors under symmetric alpha-stable noise of any scale gamma.
 
-    Parameters
-    ----------
-    priors : mapping of secret to Prior
-    pairs : "all" or tuple of pairs
-    noise : Stable
-
-    Notes
-    -----
     **Exact** for pairs of discrete priors (`puffer_frames.noise.log_ratio`). Of more than 2,048 atoms those within a
     32nd of the scale are taken together, or more where that does not suffice. The brackets pay for it (`fewer_nodes`),
     mostly 1e-4. Other pairs have the upper bound of their coupling. **Cost** per evaluation: some hundred cells, O(K)
     each for K atoms.
 
-    References
-    ----------
     [ZA]; docs/theory.md, section 4, "Any noise"; docs/theory.md, section 11.
     """
 

@@ -11,9 +11,9 @@ import numpy as np
 from scipy.special import ndtr
 
 from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.noises.coupled import CoupledSetsLoss
 from puffer_frames.loss.outcome import WorstCase
-from puffer_frames.loss.sets.coupled_sets import CoupledSetsLoss
-from puffer_frames.loss.sets.extremes import positions_of
+from puffer_frames.loss.sets.laplace_sets import positions_of
 from puffer_frames.noise.families import GAUSSIAN
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.law_set import LawSet
@@ -78,7 +78,6 @@ class GaussianSetsLoss:
         self.span, self.resolution = self._coupled.span, self._coupled.resolution
 
     def only(self, pair: Pair, /) -> GaussianSetsLoss:
-        """The same for one of the pairs."""
         return GaussianSetsLoss({secret: self._sets[secret] for secret in pair}, pairs=(pair,))
 
     def pure(self, scale: float, /) -> WorstCase:

@@ -3,23 +3,176 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
-from puffer_frames.loss.atoms.positive_part import LARGEST_EPSILON
+from puffer_frames.loss.atoms.recursion import LARGEST_EPSILON, AtomDensities, log_densities
+from puffer_frames.loss.atoms.tilted import LEAST, filled
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import WorstCase
-from puffer_frames.loss.sets.extremes import Extremes, Intervals, positions_of
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.law_set import LawSet
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 
-_LOG_2 = math.log(2.0)
+_LOG_LEAST = float(np.log(LEAST))
+_LOG_2 = float(np.log(2.0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extremes:
+    r"""Both densities of several sets of laws, as coefficients per cell between neighbouring positions.
+
+    At a distance s b from the left end of a cell of width g b, with the largest density f_max and the smallest f_min
+    that a law of the set can have there,
+
+    .. math::
+        2b f_{\max} = A + B e^{s - g} + C e^{-s}, \qquad 2b f_{\min} = D e^{s - g} + E e^{-s},
+
+    for an interval gives its largest density where it is nearest, and its smallest from its farther end: an atom at its
+    midpoint, times :math:`e^{-h/b}` with half its length h.
+    """
+
+    gaps: FloatArray
+    """Widths g of the cells, shape (cells,)."""
+    log_a: FloatArray
+    """log A rounded up: weight of the intervals that hold the cell, shape (sets, cells), as the others."""
+    slack_a: FloatArray
+    """By how much log A may be too large."""
+    log_b: FloatArray
+    log_c: FloatArray
+    log_d: FloatArray
+    log_e: FloatArray
+    units: float
+    """Rounding error: a logarithm v of a density is right within UNIT_ROUNDOFF * units * (|v| + 12) + fixed."""
+    fixed: float
+
+    def error(self, value: FloatArray) -> FloatArray:
+        """Bound of the absolute error of the logarithm of a density, given the logarithm."""
+        return UNIT_ROUNDOFF * self.units * (np.abs(value) + 12.0) + self.fixed
+
+    def largest(self) -> tuple[FloatArray, FloatArray]:
+        """Log f_max at the left and the right ends of the cells."""
+        left = np.logaddexp(self.log_a, np.logaddexp(self.log_c, self.log_b - self.gaps))
+        right = np.logaddexp(self.log_a, np.logaddexp(self.log_c - self.gaps, self.log_b))
+        return left, right
+
+    def smallest(self) -> tuple[FloatArray, FloatArray]:
+        """Log f_min there."""
+        left = np.logaddexp(self.log_e, self.log_d - self.gaps)
+        right = np.logaddexp(self.log_e - self.gaps, self.log_d)
+        return left, right
+
+
+def positions_of(sets: Sequence[LawSet], /) -> FloatArray:
+    """The ends and midpoints of all intervals."""
+    lows, highs = (np.concatenate([getattr(each, name) for each in sets]) for name in ("lows", "highs"))
+    return np.unique(np.concatenate([lows, highs, lows + _halves(lows, highs)]))
+
+
+def _halves(lows: FloatArray, highs: FloatArray) -> FloatArray:
+    return 0.5 * highs - 0.5 * lows
+
+
+class Intervals:
+    """The intervals of several sets of laws, prepared once for many scales."""
+
+    def __init__(self, sets: Sequence[LawSet], /) -> None:
+        self._sizes = np.array([each.weights.size for each in sets])
+        self._weights, lows, highs = (
+            np.concatenate([getattr(each, name) for each in sets]) for name in ("weights", "lows", "highs")
+        )
+        self._halves = _halves(lows, highs)
+        ends, places = np.unique(np.concatenate([lows, highs, lows + self._halves]), return_inverse=True)
+        self.positions = ends
+        self._lows, self._highs, self._middles = np.split(places, 3)
+        self._rows = np.repeat(np.arange(len(sets)), self._sizes)
+        self._weights_error = max(each.weights_error for each in sets)
+        self._moved = 2.0 * float(np.spacing(np.abs(ends).max()))
+        self._log_weights = np.log(self._weights)
+        self._near_high, self._near_low = self._table(self._highs), self._table(self._lows)
+        self._held, self._slack = self._holding()
+
+    def at(self, scale: float, /) -> Extremes:
+        """The densities under Laplace noise of a scale above 0, for which no cell is infinitely wide.
+
+        Notes
+        -----
+        **Cost**: linear in sets times positions.
+        """
+        near_high, near_low = (
+            log_densities(self.positions, table, scale=scale) for table in (self._near_high, self._near_low)
+        )
+        far = self._far(scale)
+        tables = near_high, near_low, far
+        return Extremes(
+            gaps=far.gaps,
+            log_a=self._held,
+            slack_a=self._slack,
+            log_b=near_low.log_b[:, 1:],
+            log_c=near_high.log_a[:, :-1],
+            log_d=far.log_b[:, 1:],
+            log_e=far.log_a[:, :-1],
+            units=max(table.roundoffs for table in tables) + 8.0,
+            fixed=far.weights_error + self._moved / scale,
+        )
+
+    def _table(self, places: IndexArray) -> FloatArray:
+        """Weights at these places, shape (sets, positions)."""
+        table = np.zeros((self._sizes.size, self.positions.size))
+        np.add.at(table, (self._rows, places), self._weights)
+        return table
+
+    def _holding(self) -> tuple[FloatArray, FloatArray]:
+        """Log of the weight of the intervals that hold each cell, rounded up, and by how much it may be too large.
+
+        Summed from whichever side has the smaller error: a running sum has that of all the sums before it.
+        """
+        wide = self._lows < self._highs
+        rows, weights = self._rows[wide], self._weights[wide]
+        changes, size = np.zeros((2, self._sizes.size, self.positions.size))
+        for places, sign in ((self._lows[wide], 1.0), (self._highs[wide], -1.0)):
+            np.add.at(changes, (rows, places), sign * weights)
+            np.add.at(size, (rows, places), weights)
+        meeting = np.bincount(np.concatenate([self._lows[wide], self._highs[wide]]), minlength=1).max()
+        forward = np.cumsum(changes[:, :-1], axis=1)
+        backward = -np.cumsum(changes[:, :0:-1], axis=1)[:, ::-1]
+        unit = UNIT_ROUNDOFF * (2.0 + float(meeting))
+        from_left = unit * np.cumsum(np.abs(forward) + size[:, :-1], axis=1)
+        from_right = unit * np.cumsum((np.abs(backward) + size[:, 1:])[:, ::-1], axis=1)[:, ::-1]
+        nearer = from_left < from_right
+        held, error = np.where(nearer, forward, backward), np.where(nearer, from_left, from_right)
+        most, least = np.maximum(held + error, 0.0), np.maximum(held - error, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slack = np.where(most > 0, np.log(most) - np.log(least), 0.0)
+            return np.log(most), slack
+
+    def _far(self, scale: float) -> AtomDensities:
+        """The smallest densities: atoms at the midpoints."""
+        halves = self._halves / scale
+        logs = self._log_weights - halves
+        error = self._weights_error + 4 * UNIT_ROUNDOFF * (4.0 - float(logs.min()))
+        key = self._rows * self.positions.size + self._middles
+        order = np.argsort(key, kind="stable")
+        starts = np.flatnonzero(np.append(True, np.diff(key[order]) != 0))
+        logs = np.logaddexp.reduceat(logs[order], starts)
+        rows, places = np.divmod(key[order][starts], self.positions.size)
+        table = np.zeros((self._sizes.size, self.positions.size))
+        if logs.min() > _LOG_LEAST:
+            table[rows, places] = np.exp(logs)
+            return log_densities(self.positions, table, scale=scale, weights_error=error)
+        exponents = np.zeros(table.shape, dtype=np.intp)
+        powers = np.floor(logs / _LOG_2)
+        table[rows, places] = np.exp(logs - powers * _LOG_2)
+        exponents[rows, places] = powers.astype(np.intp)
+        return log_densities(self.positions, table, filled(table, exponents), scale=scale, weights_error=error)
+
+
 _WIDEST = 1000.0
 """Beyond so many scales the exponentials of a cell leave the floats."""
 _LARGEST = 500.0
@@ -75,22 +228,19 @@ def positive_integral(e: Extremes, i: IndexArray, j: IndexArray, /, *, epsilon: 
     left = _above(e, most[0][i, 0]) - _below(e, least[0][j, 0] + epsilon)
     right = _above(e, most[1][i, -1]) - _below(e, least[1][j, -1] + epsilon)
     total = inside.sum(axis=1) + np.maximum(left, 0.0) + np.maximum(right, 0.0)
-    bound: FloatArray = np.minimum(0.5 * total * (1 + UNIT_ROUNDOFF * (e.gaps.size + 40.0)), 1.0)
-    return bound
+    return np.minimum(0.5 * total * (1 + UNIT_ROUNDOFF * (e.gaps.size + 40.0)), 1.0)
 
 
 def _above(e: Extremes, logarithm: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore"):
         error = np.where(np.isfinite(logarithm), e.error(logarithm), 0.0)
-    grown: FloatArray = np.exp(logarithm + error) * (1 + 8 * UNIT_ROUNDOFF)
-    return grown
+    return np.exp(logarithm + error) * (1 + 8 * UNIT_ROUNDOFF)
 
 
 def _below(e: Extremes, logarithm: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore"):
         error = np.where(np.isfinite(logarithm), e.error(np.abs(logarithm) + 2 * _LARGEST), 0.0)
-    shrunk: FloatArray = np.exp(logarithm - error) * (1 - 8 * UNIT_ROUNDOFF)
-    return shrunk
+    return np.exp(logarithm - error) * (1 - 8 * UNIT_ROUNDOFF)
 
 
 def _between(a: FloatArray, b: FloatArray, c: FloatArray, g: FloatArray) -> FloatArray:
@@ -110,8 +260,7 @@ def _between(a: FloatArray, b: FloatArray, c: FloatArray, g: FloatArray) -> Floa
     found = np.maximum(sum(parts), 0.0) + 64 * UNIT_ROUNDOFF * sum(np.abs(part) for part in parts)
     integral = np.where(empty, 0.0, found)
     crude = a * g + np.maximum(b, 0.0) + np.maximum(c, 0.0)
-    bound: FloatArray = np.where(g > _WIDEST, crude, integral)
-    return bound
+    return np.where(g > _WIDEST, crude, integral)
 
 
 _MOST_ENTRIES = 1 << 23
@@ -131,23 +280,13 @@ class LaplaceSetsLoss:
 
     .. math:: \varepsilon^*(b) = \max_{s, t} \sup_y \log f_{\max, s}(y) / f_{\min, t}(y)
 
-    Parameters
-    ----------
-    sets : mapping of secret to LawSet
-    pairs : "all" or tuple of pairs
-
-    Notes
-    -----
     Both densities are attained, by laws that may differ from one y to another, so the pure loss is exact. The hockey
     stick has the integral of :math:`[f_{\max, s} - e^\varepsilon f_{\min, t}]_+` as an upper bound, and that of the
     pair of the largest and the smallest law as a lower one.
 
     **Cost** per evaluation: linear in sets times intervals, and in ordered pairs times the cells that might hold the
     supremum.
-
-    References
-    ----------
-    docs/theory.md, section 14.
+    See docs/theory.md, section 14.
     """
 
     def __init__(self, sets: Mapping[Secret, LawSet], /, *, pairs: Pairs) -> None:
@@ -165,7 +304,6 @@ class LaplaceSetsLoss:
         return float(np.diff(ends).min(initial=self.span)) or self.span
 
     def only(self, pair: Pair, /) -> LaplaceSetsLoss:
-        """The same for one of the pairs."""
         return LaplaceSetsLoss({secret: self._sets[secret] for secret in pair}, pairs=(pair,))
 
     def pure(self, scale: float, /) -> WorstCase:
@@ -301,8 +439,7 @@ def _of_two(most: FloatArray, least: FloatArray, first: IndexArray, second: Inde
     Of all pairs only the two largest and the two smallest entries matter.
     """
     if first.size < len(most) * (len(most) - 1) or len(most) == 2:
-        differences: FloatArray = (most[first] - least[second]).max(axis=0)
-        return differences
+        return (most[first] - least[second]).max(axis=0)
     columns = np.arange(most.shape[1])
     tops, bottoms = np.argpartition(-most, 1, axis=0)[:2], np.argpartition(least, 1, axis=0)[:2]
     best = np.full(columns.size, -np.inf)

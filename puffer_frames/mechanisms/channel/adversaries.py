@@ -44,10 +44,7 @@ def adversaries(
     The words "fitted" and "empirical" are the observed frequencies with the radius of the channel; mappings and other
     tables add to them, unless a word or a wider belief is named, or "only".
 
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        For a belief that is none of a column of levels, or lacks a secret.
+    Raises ArgumentError, ArgumentTypeError for a belief that is none of a column of levels, or lacks a secret.
     """
     counts = {secret: column.counts[secret] for secret in secrets}
     others = [entry for entry in entries if not isinstance(entry, str)]

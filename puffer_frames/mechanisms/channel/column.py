@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, CalibrationError, RareLevelsWarning, warn
-from puffer_frames.mechanisms.channel.cost import cost_matrix
 from puffer_frames.mechanisms.channel.options import Channel
+from puffer_frames.mechanisms.channel.problem import cost_matrix
 from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.priors.apart import Groups
 from puffer_frames.priors.level_counts import Level, LevelCounts
@@ -54,8 +54,7 @@ class InputColumn:
     @property
     def pooled(self) -> NDArray[np.int64]:
         """Rows of each input in the whole table, as often as a row is in a group of secrets."""
-        found: NDArray[np.int64] = np.sum(list(self.counts.values()), axis=0)
-        return found
+        return np.sum(list(self.counts.values()), axis=0)
 
     def grouped(self, groups: Groups, /) -> InputColumn:
         """The rows of each group of secrets; a secret may be in several."""
@@ -86,10 +85,7 @@ class InputColumn:
     def labelled(self, other: LevelCounts, /) -> LevelTable:
         """Rows of each input in another table.
 
-        Raises
-        ------
-        CalibrationError
-            For a level that the column does not have.
+        Raises CalibrationError for a level that the column does not have.
         """
         assert self.codes is not None
         unknown = [level not in self.codes for level in other.levels]
@@ -109,24 +105,10 @@ def label_column(
 ) -> InputColumn:
     """A column of labels.
 
-    Parameters
-    ----------
-    found : LevelCounts
-    options : Channel
-    declared : sequence of levels, optional
-        All that there may be, whether they occur or not.
-    merge_rare : int, optional
-        Levels of fewer rows, over all secrets, are one level, "other".
-
-    Raises
-    ------
-    ArgumentError
-        For a level that was not declared, a column of one level, and one of more than 256.
-
-    Warns
-    -----
-    RareLevelsWarning
-        For levels of fewer than 5 rows.
+    - `declared` (sequence of levels): All that there may be, whether they occur or not.
+    - `merge_rare`: Levels of fewer rows, over all secrets, are one level, "other".
+    Raises ArgumentError for a level that was not declared, a column of one level, and one of more than 256.
+    Warns RareLevelsWarning for levels of fewer than 5 rows.
     """
     levels = list(found.levels if declared is None else declared)
     typed = {(type(level), level) for level in levels}  # 1 is not True
@@ -165,20 +147,10 @@ def tuple_column(
 ) -> InputColumn:
     """Several columns of labels as one of tuples: those that occur, or all tuples where levels are declared.
 
-    Parameters
-    ----------
-    found : LevelCounts
-        Of tuples.
-    options : Channel
-    columns : sequence of str
-        Their names.
-    declared : mapping of column to levels
-        All that there may be. A column without has those that occur.
-
-    Raises
-    ------
-    ArgumentError
-        For a level that was not declared, a single tuple, and more than 256.
+    - `found`: Of tuples.
+    - `columns` (sequence of str): Their names.
+    - `declared` (mapping of column to levels): All that there may be. A column without has those that occur.
+    Raises ArgumentError for a level that was not declared, a single tuple, and more than 256.
     """
     tuples = [cast(tuple[Level, ...], level) for level in found.levels]
     per_column = [declared.get(name, sorted({t[k] for t in tuples})) for k, name in enumerate(columns)]  # type: ignore[type-var]
@@ -212,10 +184,7 @@ def tuple_column(
 def number_column(summary: Summary, options: Channel, /, *, declared: Sequence[float] | None) -> InputColumn:
     """A column of numbers: each of them an input, or cells of about equal shares where there are many.
 
-    Raises
-    ------
-    ArgumentError
-        For a column of one value, and for declared levels that are not all that occur.
+    Raises ArgumentError for a column of one value, and for declared levels that are not all that occur.
     """
     summary = summary.at_middles()
     values = np.unique(np.concatenate([pair[0] for pair in summary.counts.values()]))
@@ -279,8 +248,7 @@ def _mean_costs(away: FloatArray, rows: FloatArray, starts: NDArray[np.intp], em
     """What each output costs the rows of each cell on average; as `empty` says for a cell without rows."""
     often = np.add.reduceat(rows, starts)[:, None]
     total = np.add.reduceat(away * rows[:, None], starts)
-    found: FloatArray = np.where(often > 0, total / np.where(often > 0, often, 1.0), empty)
-    return found
+    return np.where(often > 0, total / np.where(often > 0, often, 1.0), empty)
 
 
 def _cell_starts(values: FloatArray, radius: float) -> FloatArray:

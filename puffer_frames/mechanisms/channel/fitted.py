@@ -27,11 +27,9 @@ from puffer_frames.mechanisms.channel.column import (
 )
 from puffer_frames.mechanisms.channel.measure import largest_loss, loss_of_channel
 from puffer_frames.mechanisms.channel.options import Channel
-from puffer_frames.mechanisms.request import Request
-from puffer_frames.mechanisms.secrets_of_pairs import SecretsOfPairs, named_secrets
-from puffer_frames.noise.channel import ChannelTable, LabelChannel, NumberChannel
+from puffer_frames.mechanisms.request import Request, SecretsOfPairs, named_secrets
+from puffer_frames.noise.channel import ChannelTable, JointLevels, LabelChannel, NumberChannel
 from puffer_frames.noise.draw import Draw, Levels
-from puffer_frames.noise.joint_levels import JointLevels
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.priors.apart import by_column, pairs_within
 from puffer_frames.priors.labelled_rows import joint_levels

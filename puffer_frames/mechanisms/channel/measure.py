@@ -14,8 +14,8 @@ from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.channel.adversaries import distance_left
 from puffer_frames.mechanisms.channel.best import FoundChannel
-from puffer_frames.mechanisms.channel.exact import fault
 from puffer_frames.mechanisms.channel.problem import Law
+from puffer_frames.mechanisms.channel.program import fault
 from puffer_frames.noise.channel import TOTAL_BITS
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, Secret

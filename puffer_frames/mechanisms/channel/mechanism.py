@@ -2,42 +2,207 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from fractions import Fraction
+from typing import ClassVar, Self, TypeVar
 
-from puffer_frames.certificates.record import Certificate
-from puffer_frames.errors import ArgumentError
+import numpy as np
+
+from puffer_frames.certificates.record import MOST_VALUES, Certificate
+from puffer_frames.certificates.sentences import warnings_of
+from puffer_frames.certificates.version import __version__
+from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles, RowOrder
+from puffer_frames.frames.summary import sorted_levels
 from puffer_frames.frames.table import CompleteRows, Table, open_table
-from puffer_frames.loss.outcome import Verification
-from puffer_frames.mechanisms.batch_report import Finding
+from puffer_frames.loss.outcome import Verification, excess_text
+from puffer_frames.mechanisms.batch_report import (
+    BEYOND,
+    RECALIBRATE,
+    REFUSED,
+    WITHIN,
+    Finding,
+    beyond,
+    drift_finding,
+    figure_of,
+    finding,
+    rows_found,
+)
 from puffer_frames.mechanisms.channel.adversaries import Adversary
-from puffer_frames.mechanisms.channel.best import FoundChannel
-from puffer_frames.mechanisms.channel.checked_levels import check_own_levels, findings_of_levels, measure_levels
+from puffer_frames.mechanisms.channel.best import FoundChannel, find, placed_laws
+from puffer_frames.mechanisms.channel.certificate import (
+    SOURCE,
+    ChannelFacts,
+    channel_record,
+    channel_statements,
+    proved_loss,
+    wider_losses,
+)
 from puffer_frames.mechanisms.channel.checks import check_channel_plan, with_own_words
-from puffer_frames.mechanisms.channel.column import InputColumn
-from puffer_frames.mechanisms.channel.curves import channel_curve_of, channel_profile_of
-from puffer_frames.mechanisms.channel.fitted import ChannelFit, Seen, roles_of
-from puffer_frames.mechanisms.channel.lean import lean_channel, whole_channel
+from puffer_frames.mechanisms.channel.column import RARE, InputColumn, LevelTable
+from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit, Seen, roles_of
+from puffer_frames.mechanisms.channel.measure import loss_of_channel, loss_of_rows
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.channel.problem import Law, Problem
-from puffer_frames.mechanisms.channel.release import channel_certificate, check_channel_asked
 from puffer_frames.mechanisms.channel.text import channel_figures, channel_pictures, channel_rows
-from puffer_frames.mechanisms.figures import PlanFigures
-from puffer_frames.mechanisms.other_tables import Found, with_other_tables
-from puffer_frames.mechanisms.plan_columns import check_columns
-from puffer_frames.mechanisms.request import Request, RowsRequest
+from puffer_frames.mechanisms.figures import (
+    NO_BOUND,
+    CurvePoint,
+    PlanFigures,
+    ProfilePoint,
+    as_epsilons,
+    as_points,
+    from_file,
+)
+from puffer_frames.mechanisms.file_checks import check_columns
+from puffer_frames.mechanisms.request import Found, Request, RowsRequest, lacking, lean_request, with_other_tables
 from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Owner, Reading, Release
 from puffer_frames.noise.draw import Draw
 from puffer_frames.noise.stream import ReleaseKey
-from puffer_frames.numbers.presentation import Rows
+from puffer_frames.numbers.presentation import Rows, pairs_text, shown_names
+from puffer_frames.numbers.records import refused
+from puffer_frames.numbers.target import Target
 from puffer_frames.priors.labelled_rows import joint_levels
+from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.cautions import LARGER, warn_of_moved, warn_of_useless
-from puffer_frames.scales.drift import Batch
+from puffer_frames.scales.drift import Batch, protected_here
+
+F = TypeVar("F", bound=ChannelFit)
+
+
+def whole_channel(plan: F, /) -> F:
+    """The plan of a channel from a file, with the laws that its channel must meet, as far as the file has them."""
+    laws = tuple(one for each in plan.beliefs.values() for one in each.laws if all(law.counts for law in one.values()))
+    placed = tuple(placed_laws(one, plan.channel.secrets) for one in laws)
+    return replace(plan, channel=replace(plan.channel, problem=replace(plan.channel.problem, beliefs=placed)))
+
+
+def _lean_options(options: Channel, plan: ChannelFit) -> Channel:
+    """A cost that is a function, or a matrix of any kind, is written as what it says of the levels."""
+    return options if isinstance(options.cost, str) else replace(options, cost=plan.column.cost)
+
+
+def _lean_adversary(name: str, one: Adversary) -> Adversary:
+    if name.split(" ")[0] not in ("given", "other"):
+        return one
+    laws = tuple({secret: replace(law, counts=()) for secret, law in each.items()} for each in one.laws)
+    return replace(one, laws=laws)
+
+
+def _facts(plan: ChannelFit, release: Release) -> ChannelFacts:
+    asked = release.asked
+    return ChannelFacts(
+        columns=plan.request.public,
+        options=plan.options,
+        channel=plan.channel,
+        target=plan.request.target,
+        beliefs={name: each.words for name, each in plan.beliefs.items()},
+        confidences=[each.confidence for each in plan.beliefs.values() if each.confidence is not None],
+        pairs="each" if plan.request.apart else plan.pairs,
+        nulls=plan.request.nulls,
+        public_levels=plan.column.public,
+        in_cells=plan.column.in_cells,
+        merged=plan.merged,
+        radius=plan.radius,
+        brittle=plan.is_brittle,
+        clipped=any(name in plan.request.domain for name in plan.request.public),
+        keep=release.kept,
+        warnings=release.warnings,
+        rows_per_secret=plan.protected_rows(release.rows_per_secret),
+        rare=int((plan.column.pooled < RARE).sum()) if plan.column.codes is not None else 0,
+        population=plan.population,
+        largest=plan.largest_loss,
+        publish=asked.publish,
+        shuffled=asked.layout.shuffle,
+        seeded=asked.seeded,
+        secrets=len(plan.secrets),
+        batch=release.batch,
+    )
+
+
+def check_own_levels(plan: ChannelFit, seen: Seen, /) -> None:
+    """Raise PlanFileError where a plan from a file counts the rows that it was made from in another way."""
+    counts, known = seen.protected(plan.request).counts(plan.column), plan.column.counts
+    same = set(counts) == set(known) and all(np.array_equal(counts[secret], known[secret]) for secret in counts)
+    if not same:
+        raise refused("other numbers of rows than its own")
+
+
+def _measured(plan: ChannelFit, counts: LevelTable, unsure: Mapping[Secret, Fraction]) -> Batch:
+    present, pairs, absent = protected_here(counts, known=plan.rows_per_secret, pairs=plan.pairs)
+    if len(present) < 2 or not pairs:
+        return Batch(observed={}, exceeded={}, absent=absent)
+    target = plan.request.target
+    rows = {secret: counts[secret] for secret in present}
+    found = loss_of_rows(rows, plan.channel, pairs=pairs, unsure=unsure)
+    exceeded = {} if found.confirms(target) else {plan.name: excess_text(found, target)}
+    return Batch(observed={plan.name: found}, exceeded=exceeded, absent=absent)
+
+
+def _new_levels(plan: ChannelFit, seen: Seen) -> Finding:
+    """How many levels the plan does not know, and their rows."""
+    if isinstance(seen.found, LevelCounts):
+        known = plan.column.codes or {}
+        new = [level not in known for level in seen.found.levels]
+        rows = sum(int(counts[new].sum()) for counts in seen.found.counts.values())
+        return finding("new level", plan.name, f"{sum(new)} levels", rows, verdict=REFUSED)
+    numbers = np.array(plan.column.levels, dtype=np.float64)
+    strange = {
+        secret: (values[~np.isin(values, numbers)], often[~np.isin(values, numbers)])
+        for secret, (values, often) in seen.found.counts.items()
+    }
+    levels = np.unique(np.concatenate([values for values, _ in strange.values()])).size
+    rows = sum(int(often.sum()) for _, often in strange.values())
+    return finding("new level", plan.name, f"{levels} levels", rows, verdict=REFUSED)
+
+
+def _losses(plan: ChannelFit, seen: Seen, counts: LevelTable) -> Iterator[Finding]:
+    """Under the frequencies of the rows, which decide, and under every law that they do not refute."""
+    unsure, target = seen.unsure(plan.column), plan.request.target
+    batch = _measured(plan, counts, unsure)
+    measured = batch.observed.get(plan.name)
+    if measured is None:
+        return
+    figure = figure_of(measured, delta=target.delta)
+    verdict = RECALIBRATE if batch.exceeded else WITHIN
+    yield finding("loss", plan.name, "empirical", figure, limit=target.most, verdict=verdict)
+    present, pairs, _ = protected_here(counts, known=plan.rows_per_secret, pairs=plan.pairs)
+    rows = {secret: counts[secret] for secret in present}
+    wider = loss_of_channel(
+        rows, plan.channel, pairs=pairs, epsilon=target.epsilon, confidence=CONFIDENCE, unsure=unsure
+    )
+    verdict = WITHIN if wider.confirms(target) else BEYOND
+    figure = figure_of(wider, delta=target.delta)
+    yield finding("loss", plan.name, "population", figure, limit=target.most, verdict=verdict)
+
+
+def _drift(plan: ChannelFit, seen: Seen, counts: LevelTable) -> Iterator[Finding]:
+    """How far the law of the inputs given each secret is from that of the plan, in an order that is not learned.
+
+    Of merged labels there is no such order.
+    """
+    if plan.merged:
+        return
+    order = _order(plan)
+    unsure: Mapping[Secret, float] = {secret: float(share) for secret, share in seen.unsure(plan.column).items()}
+    places = np.arange(len(order), dtype=np.float64)
+    for secret, known in plan.column.counts.items():
+        if secret in counts:
+            before, after = (places, known[order]), (places, counts[secret][order])
+            yield drift_finding(plan.name, secret, before, after, secrets=len(plan.column.counts), apart=unsure[secret])
+
+
+def _order(plan: ChannelFit) -> list[int]:
+    """The inputs by type and value, a missing one last."""
+    levels = plan.column.levels
+    places = {(type(level), level): k for k, level in enumerate(levels)}
+    return [places[type(level), level] for level in sorted_levels(levels)]
+
 
 _NEARLY = 0.99
 
@@ -55,7 +220,6 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
 
     @property
     def observed_losses(self) -> Mapping[str, Verification]:
-        """The loss under the observed frequencies."""
         return {self.name: self.observed}
 
     @property
@@ -82,40 +246,55 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
             warn_of_useless(useless, hint=LARGER)
 
     def text(self, compared: Compared | None, /) -> Rows:
-        """Labels and texts, in order."""
         return channel_rows(self, compared)
 
     def figures(self) -> PlanFigures:
-        """What its report shows as pictures."""
         return channel_figures(self)
 
     def pictures(self, plan: Owner, /) -> list[str]:
-        """Small ones, for notebooks."""
         return channel_pictures(self)
 
     def complete(
         self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: RowOrder | None
     ) -> CompleteRows:
-        """The rows of a table that may be those of the plan."""
         check_columns(table, self.request, roles, kinds=kinds, coded=self.request.public)
         return table.complete(roles_of(roles, table), nulls=self.request.nulls, layout=layout)
 
     def see(self, rows: CompleteRows, /) -> Seen:
-        """Count rows as those of the plan were."""
         return Seen.of(rows, self.request, coded=self.column.codes is not None)
 
     def rows_of(self, seen: Seen, /) -> dict[Secret, int]:
-        """Rows of each secret among them."""
         return dict(seen.found.rows_per_secret)
 
     def measure(self, seen: Seen, /) -> Batch:
-        """The loss under the frequencies of other rows."""
-        return measure_levels(self, seen)
+        """The loss under the frequencies of other rows.
+
+        Raises CalibrationError for a secret or a level that the plan does not know.
+        """
+        seen = seen.protected(self.request)
+        return _measured(self, seen.counts(self.column), seen.unsure(self.column))
 
     def findings(self, seen: Seen, rows: CompleteRows, /) -> list[Finding]:
-        """What there is to say of other rows."""
-        raw = None if self.column.codes is not None else rows.summaries({})[self.name]
-        return findings_of_levels(self, seen, raw)
+        raw = None if self.column.codes is not None else rows.summaries({})[self.name]  # without clipping
+        seen = seen.protected(self.request)
+        rows_now, column = seen.found.rows_per_secret, ", ".join(self.request.secret)
+        strange = [
+            finding("new secret", column, secret, number, verdict=REFUSED)
+            for secret, number in rows_now.items()
+            if secret not in self.rows_per_secret
+        ]
+        try:
+            counts = seen.counts(self.column)
+        except CalibrationError:
+            strange.append(_new_levels(self, seen))
+            return [*strange, *rows_found(column, self.rows_per_secret, rows_now)]
+        found = [*strange, *rows_found(column, self.rows_per_secret, rows_now)]
+        if not strange:
+            found += _losses(self, seen, counts)
+        found += _drift(self, seen, counts)
+        if raw is not None and self.name in self.request.domain:
+            found.append(beyond(self.name, raw, self.request.domain[self.name], public=True, clips=True))
+        return found
 
     def check_own(self, seen: Seen, /, *, own_rows: bool, left_out: Sequence[str]) -> tuple[str, ...]:
         """All beliefs were proved in integers; raises PlanFileError for another table than the file says."""
@@ -124,34 +303,132 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
         return ()
 
     def check_asked(self, asked: RowsRequest, /) -> None:
-        """Raise ArgumentError for what is done to noisy values."""
-        check_channel_asked(asked)
+        """Raise ArgumentError for what is done to noisy values: it has no meaning for levels."""
+        for name, given in (("clip", bool(asked.bounds)), ("round", asked.to_integers)):
+            if given:
+                raise ArgumentError(
+                    name,
+                    rule="left out for a channel, which releases levels of the column",
+                    got="one",
+                    hint="Leave it out.",
+                )
 
     def draws(self, asked: RowsRequest, key: ReleaseKey, /) -> tuple[Draw, ...]:
-        """What is done to the values of each public column."""
         return self.keyed(key)
 
     def certificate(self, release: Release, /) -> Certificate:
-        """What is guaranteed of a release, its values not known yet."""
-        return channel_certificate(self, release)
+        """The certificate of a release through a channel, its values not known yet."""
+        facts, request = _facts(self, release), self.request
+        kept, covered, batch = tuple(facts.keep), release.secrets, release.batch
+        statements = channel_statements(facts)
+        exceeded = (
+            {} if batch is None or not batch.exceeded else dict.fromkeys(request.public, batch.observed[self.name])
+        )
+        return Certificate(
+            subject=f"{shown_names(request.secret)} of each record, {pairs_text(self.pairs, apart=request.apart)}",
+            answers=False,
+            epsilon=request.target.epsilon,
+            delta=request.target.delta,
+            secret=request.secret,
+            secret_values=covered[:MOST_VALUES],
+            secret_count=len(covered),
+            public=request.public,
+            kept=kept,
+            withheld=tuple(name for name in release.columns if name not in (*request.public, *kept)),
+            pairs="each" if request.apart else self.pairs,
+            beliefs=tuple(self.beliefs),
+            theorem="channel",
+            source=SOURCE,
+            published_scales={},
+            calibration="exact",
+            noise="channel",
+            scales={},
+            expected_error={},
+            estimated={},
+            verified={name: dict.fromkeys(self.beliefs, proved_loss(facts)) for name in request.public},
+            observed=exceeded,
+            adds_up=False,
+            statements=statements,
+            facts=facts.stated,
+            warnings=warnings_of(statements),
+            wider=dict.fromkeys(request.public, wider_losses(facts)),
+            reproducible=facts.seeded,
+            rows=release.rows,
+            version=__version__,
+            fingerprint="",
+            channels={name: channel_record(facts) for name in request.public},
+        )
 
     def lean(self) -> tuple[Self, tuple[str, ...]]:
-        """Without side knowledge and other tables."""
-        return lean_channel(self)
+        """The plan of a channel without side knowledge and other tables, and what it lacks, in words."""
+        options = _lean_options(self.options, self)
+        mechanism = options if isinstance(self.request.mechanism, Channel) else self.request.mechanism
+        request = replace(lean_request(self.request, self.pairs), mechanism=mechanism)
+        beliefs = {name: _lean_adversary(name, one) for name, one in self.beliefs.items()}
+        channel = replace(self.channel, problem=replace(self.channel.problem, beliefs=()))
+        lean = replace(self, request=request, options=options, beliefs=beliefs, channel=channel)
+        return lean, lacking(self.request)
 
     def checked(self) -> Self:
-        """From a file: with what follows from its parts, which agree."""
         found = whole_channel(self)
         check_channel_plan(found)
         return with_own_words(found)
 
     def curve(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
-        """The error against epsilon."""
-        return channel_curve_of(plan, epsilons)
+        """The error against epsilon, and the bound of all that see the value alone."""
+        asked = as_epsilons(epsilons, self.request.target.epsilon)
+        laws = tuple(laws for each in self.beliefs.values() for laws in each.laws)
+        if not all(law.counts for each in laws for law in each.values()):
+            raise from_file("the laws of its beliefs")
+        points = []
+        for epsilon in asked:
+            target = Target.of(epsilon, self.request.target.delta)
+            column = self.column
+            found = find(
+                laws,
+                column.pooled,
+                levels=column.levels,
+                cost=column.cost,
+                target=target,
+                pairs=self.pairs,
+                options=self.options,
+                table=column.counts,
+                costs=column.costs,
+            )
+            points.append(
+                CurvePoint(
+                    column=self.name,
+                    epsilon=epsilon,
+                    delta=target.delta,
+                    published_scale=math.nan,
+                    scale=math.nan,
+                    published_error=math.nan,
+                    error=found.expected_error,
+                    bound=NO_BOUND if column.in_cells else found.lower_bound,
+                )
+            )
+        return as_points(points, CurvePoint, plan.library)
 
     def profile(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
-        """Delta against epsilon."""
-        return channel_profile_of(plan, epsilons)
+        """Delta against epsilon, under the observed law and those that the table does not refute."""
+        counts = {secret: self.column.counts[secret] for secret in self.secrets}
+        points = []
+        for belief, confidence in (("empirical", None), ("population", CONFIDENCE)):
+            for epsilon in as_epsilons(epsilons, self.request.target.epsilon):
+                found = loss_of_channel(
+                    counts, self.channel, pairs=self.pairs, epsilon=epsilon, confidence=confidence
+                ).hockey_stick
+                points.append(
+                    ProfilePoint(
+                        column=self.name,
+                        belief=belief,
+                        covered=belief in self.beliefs,
+                        epsilon=epsilon,
+                        lower=max(0.0, found.lower),
+                        upper=found.upper,
+                    )
+                )
+        return as_points(points, ProfilePoint, plan.library)
 
 
 class ChannelMechanism(Mechanism[Seen]):
@@ -212,7 +489,6 @@ class ChannelMechanism(Mechanism[Seen]):
         return Reading(request=request, frame=frame, table=table, rows=rows, seen=seen)
 
     def fit(self, request: Request, seen: Seen, /) -> FittedChannel:
-        """Find the channel."""
         options = request.mechanism if isinstance(request.mechanism, Channel) else Channel()
         return FittedChannel.of(request, options, seen)
 

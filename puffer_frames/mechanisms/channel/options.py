@@ -9,8 +9,7 @@ from numbers import Real
 from typing import Any, Literal, TypeAlias, cast
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
-from puffer_frames.mechanisms.arguments import Options
-from puffer_frames.mechanisms.checks import check_merge
+from puffer_frames.mechanisms.arguments import Options, check_merge
 from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.numbers.arguments import as_float, check_flag, check_word
 from puffer_frames.numbers.records import ELSEWHERE

@@ -8,20 +8,12 @@ import numpy as np
 
 from puffer_frames.certificates.text import COSTS
 from puffer_frames.loss.outcome import measured_text
-from puffer_frames.mechanisms.channel.cost import cost_word
 from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit
 from puffer_frames.mechanisms.channel.options import label_text
+from puffer_frames.mechanisms.channel.problem import cost_word
 from puffer_frames.mechanisms.figures import ColumnError, PlanFigures, loss_bars, loss_of
 from puffer_frames.mechanisms.seam import Compared
-from puffer_frames.numbers.presentation import (
-    Rows,
-    at_most,
-    lower_text,
-    odds_text,
-    pairs_text,
-    plain,
-    upper_text,
-)
+from puffer_frames.numbers.presentation import Rows, at_most, lower_text, odds_text, pairs_text, plain, upper_text
 from puffer_frames.numbers.svg import bars, matrix
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.scales.cautions import moved_text
@@ -41,10 +33,7 @@ def channel_rows(plan: ChannelFit, compared: Compared | None, /) -> Rows:
         *_readers(plan),
         ("expected error", f"{channel.expected_error:.6g} ({_unit(plan)})"),
         *_moved_rows(plan),
-        (
-            "beside it",
-            f"{_constant(plan)} in place of every value {channel.constant_error:.6g}; {_bound(plan)}",
-        ),
+        ("beside it", f"{_constant(plan)} in place of every value {channel.constant_error:.6g}; {_bound(plan)}"),
         ("unchanged", f"a {'cell' if plan.column.in_cells else 'level'} with probability {channel.unchanged:.4g}"),
     ]
     if compared is not None:
@@ -94,10 +83,7 @@ def _readers(plan: ChannelFit) -> Rows:
         "more than publishing the values"
     )
     errors = ", ".join(f"{secret!r} {error:.4g}" for secret, error in list(plan.channel.errors.items())[:_SHOWN])
-    return [
-        ("sees", f"the secret of the row too: {told}"),
-        ("error by secret", errors),
-    ]
+    return [("sees", f"the secret of the row too: {told}"), ("error by secret", errors)]
 
 
 def _released(plan: ChannelFit) -> str:

@@ -17,7 +17,7 @@ from puffer_frames.noise.postprocessing import Replacement
 from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT, KANTOROVICH
 from puffer_frames.scales.beliefs import words_of
 from puffer_frames.scales.choice import Choice
-from puffer_frames.scales.joint.beliefs import joint_words
+from puffer_frames.scales.joint.coupled import joint_words
 from puffer_frames.scales.learned import LearnedBelief
 from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.strata import StrataChoices, largest

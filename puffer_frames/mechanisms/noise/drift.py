@@ -12,20 +12,19 @@ import numpy as np
 
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.file_checks import agree, is_close
-from puffer_frames.mechanisms.noise.column_choices import larger
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
-from puffer_frames.mechanisms.noise.strata_plan import kind_of_stratum
+from puffer_frames.mechanisms.noise.strata_plan import kind_of_stratum, larger
 from puffer_frames.mechanisms.request import Request
-from puffer_frames.noise.stratified import unknown_stratum
+from puffer_frames.noise.column_noise import unknown_stratum
 from puffer_frames.numbers.records import refused
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BERNOULLI, BOUNDED, GAUSSIAN, KANTOROVICH, MIXTURE, THEOREMS, TRANSLATION
 from puffer_frames.priors.apart import by_column
+from puffer_frames.priors.fitting import group_moments
 from puffer_frames.priors.joint_counts import JointCounts
-from puffer_frames.priors.moments import group_moments
+from puffer_frames.priors.law_set import is_refuted
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
-from puffer_frames.priors.rank_band import is_refuted
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.beliefs import learn
 from puffer_frames.scales.choice import Choice
@@ -44,10 +43,7 @@ _FIT = 1e-3
 def measure_rows(plan: NoiseFit, seen: RowsSeen, /) -> Batch:
     """The loss under the frequencies of rows that were counted as those of the plan.
 
-    Raises
-    ------
-    CalibrationError
-        For a secret or a stratum that the plan does not know.
+    Raises CalibrationError for a secret or a stratum that the plan does not know.
     """
     if plan.strata is None:
         for_range = has_noise_for_range(plan.request, plan.choices)
@@ -133,11 +129,8 @@ def restated(plan: F, /) -> F:
     Of strata and of columns whose scales were found together the file holds no whole rows: each column alone loses at
     most what all do, and `Plan.release` measures the rows of the plan.
 
-    Raises
-    ------
-    PlanFileError
-        Where the observed frequencies, or a belief that follows from them, lose more than the file says, or anything
-        else that is stated is not so.
+    Raises PlanFileError where the observed frequencies, or a belief that follows from them, lose more than the file
+    says, or anything else that is stated is not so.
     """
     if plan.strata is not None:
         return plan
@@ -151,10 +144,7 @@ def restated(plan: F, /) -> F:
 def unproved_beliefs(plan: NoiseFit, seen: RowsSeen, /, *, own_rows: bool) -> tuple[str, ...]:
     """Beliefs of a plan from a file under which the loss was not computed again, neither by the file nor by its rows.
 
-    Raises
-    ------
-    PlanFileError
-        Where these are the rows of the plan, and it says something else than they do.
+    Raises PlanFileError where these are the rows of the plan, and it says something else than they do.
     """
     if own_rows:
         _check_own_rows(plan, seen)

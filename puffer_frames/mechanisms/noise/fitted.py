@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Self, TypeVar
 
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.mechanisms.noise.column_choices import choices_of
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
-from puffer_frames.mechanisms.noise.strata_plan import choose_in_strata
-from puffer_frames.mechanisms.request import Request
-from puffer_frames.mechanisms.secrets_of_pairs import SecretsOfPairs, named_secrets
+from puffer_frames.mechanisms.noise.strata_plan import choices_of, choose_in_strata
+from puffer_frames.mechanisms.request import Request, SecretsOfPairs, lacking, lean_entry, lean_request, named_secrets
+from puffer_frames.noise.channel import changed_share
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.noise.randomised import changed_share
 from puffer_frames.papers.catalogue import JOINT, PUBLISHED_FOR
 from puffer_frames.priors.apart import by_column, pairs_within
 from puffer_frames.priors.level_counts import Level
@@ -29,6 +27,7 @@ from puffer_frames.scales.cautions import (
     warn_of_weakness,
 )
 from puffer_frames.scales.choice import Choice
+from puffer_frames.scales.learned import LearnedBelief
 from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.strata import StrataChoices
 
@@ -193,3 +192,50 @@ class NoiseFit(SecretsOfPairs):
         """The posterior medians of every column with noise."""
         noises = {name: self.noise(scale) for name, scale in self.scales.items()}
         return {name: Remap.pooled(summaries[name], noise) for name, noise in noises.items() if noise is not None}
+
+
+F = TypeVar("F", bound=NoiseFit)
+LAWS = "the laws of its beliefs"
+"""What every plan of noise from a file lacks."""
+
+
+def lean(plan: F, /) -> tuple[F, tuple[str, ...]]:
+    """The plan without laws of beliefs, and what it lacks, in words.
+
+    It keeps the observed frequencies, with which those of later rows are compared, and per belief its name, its words
+    and what was measured. Of strata it keeps the scales and what was measured.
+    """
+    choices = {name: _lean_choice(choice) for name, choice in plan.choices.items()}
+    strata = None if plan.strata is None else _lean_strata(plan.strata)
+    request = lean_request(plan.request, plan.pairs)
+    return replace(plan, request=request, choices=choices, strata=strata), (LAWS, *lacking(plan.request))
+
+
+def whole(plan: F, /) -> F:
+    """A plan from a file, with the priors of theorems that assume the observed frequencies."""
+    choices = {name: replace(choice, priors=choice.priors or choice.empirical) for name, choice in plan.choices.items()}
+    return replace(plan, choices=choices)
+
+
+def _lean_choice(choice: Choice) -> Choice:
+    same = choice.priors is choice.empirical or choice.priors == choice.empirical
+    return replace(
+        choice,
+        priors={} if same else choice.priors,
+        beliefs={name: {} for name in choice.beliefs},
+        learned=_lean_learned(choice.learned),
+    )
+
+
+def _lean_strata(strata: StrataChoices) -> StrataChoices:
+    return replace(
+        strata,
+        choices={
+            z: {name: replace(_lean_choice(choice), priors={}, empirical={}) for name, choice in choices.items()}
+            for z, choices in strata.choices.items()
+        },
+    )
+
+
+def _lean_learned(learned: Sequence[LearnedBelief]) -> tuple[LearnedBelief, ...]:
+    return tuple(lean_entry(each) for each in learned)

@@ -2,55 +2,225 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, ClassVar, Self
 
-from puffer_frames.certificates.record import Certificate
+from puffer_frames.certificates.build import of_choices
+from puffer_frames.certificates.of_release import release_statements, wider_losses
+from puffer_frames.certificates.record import MOST_VALUES, Certificate
+from puffer_frames.certificates.release_facts import ReleaseFacts
+from puffer_frames.certificates.sentences import warnings_of
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalRows
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table, open_table, small_frame
-from puffer_frames.loss.engine import Laws
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding
 from puffer_frames.mechanisms.figures import PlanFigures
-from puffer_frames.mechanisms.noise.cautions import useless_columns, warn_of_wide_noise
-from puffer_frames.mechanisms.noise.checked_rows import findings_of
+from puffer_frames.mechanisms.file_checks import check_columns
+from puffer_frames.mechanisms.noise.checked_rows import findings_of, loss_given
 from puffer_frames.mechanisms.noise.checks import check_plan, with_own_words
-from puffer_frames.mechanisms.noise.column_choices import choices_of
 from puffer_frames.mechanisms.noise.curves import curve_of, profile_of
 from puffer_frames.mechanisms.noise.drift import measure_rows, restated, target_of, unproved_beliefs
-from puffer_frames.mechanisms.noise.figures import plan_figures
-from puffer_frames.mechanisms.noise.fitted import NoiseFit
-from puffer_frames.mechanisms.noise.kept_loss import loss_given
-from puffer_frames.mechanisms.noise.labels import with_labels
-from puffer_frames.mechanisms.noise.lean import LAWS, lean, whole
-from puffer_frames.mechanisms.noise.merged_strata import with_merged
-from puffer_frames.mechanisms.noise.release import noise_draws, release_certificate
-from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
-from puffer_frames.mechanisms.noise.small_pictures import plan_pictures
-from puffer_frames.mechanisms.noise.text import plan_rows
-from puffer_frames.mechanisms.noise.unit_rows_seen import with_units
-from puffer_frames.mechanisms.other_tables import Found, with_other_tables
-from puffer_frames.mechanisms.plan_columns import check_columns
-from puffer_frames.mechanisms.request import Request, RowsRequest, is_joint
+from puffer_frames.mechanisms.noise.fitted import LAWS, NoiseFit, lean, whole
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_units
+from puffer_frames.mechanisms.noise.strata_plan import choices_of, with_labels, with_merged
+from puffer_frames.mechanisms.noise.text import (
+    plan_figures,
+    plan_pictures,
+    plan_rows,
+    useless_columns,
+    warn_of_wide_noise,
+)
+from puffer_frames.mechanisms.request import Found, Request, RowsRequest, is_joint, with_other_tables
 from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Owner, Reading, Release
+from puffer_frames.noise.channel import ChannelTable, LabelChannel, randomised_response
+from puffer_frames.noise.column_noise import ByStratum, ColumnNoise
 from puffer_frames.noise.draw import Draw
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import ReleaseKey
-from puffer_frames.numbers.presentation import Rows
+from puffer_frames.numbers.presentation import Rows, pairs_text, shown, shown_names
 from puffer_frames.numbers.target import Target
-from puffer_frames.priors.pairs import Pair, Pairs
-from puffer_frames.priors.prior import FloatArray, Prior, Secret
+from puffer_frames.priors.pairs import Pairs
+from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.cautions import warn_of_moved
 from puffer_frames.scales.choice import Choice
-from puffer_frames.scales.drift import Batch
+from puffer_frames.scales.drift import Batch, joint_leanings, leanings, strata_leanings
 from puffer_frames.scales.remap import Remap
-from puffer_frames.scales.robustness import joint_leanings, leanings, strata_leanings
-from puffer_frames.scales.strata import Stratum
+from puffer_frames.scales.strata import StrataChoices, Stratum
+
+
+def release_certificate(plan: NoiseFit, release: Release, /, **refined: Any) -> Certificate:
+    """The certificate of a release, its values not known yet; `refined` are further facts of a refinement."""
+    asked, request = release.asked, plan.request
+    facts = replace(release_facts(plan, release), **refined)
+    kept, given, batch = tuple(facts.keep), asked.roles.given, release.batch
+    statements = release_statements(facts)
+    return Certificate(
+        **_of_noise(plan, seeded=facts.seeded),
+        **_of_rows(plan),
+        processed=_processed(plan, asked),
+        wider=wider_losses(facts),
+        subject=f"{shown_names(request.secret)} of each {_whose(plan)}, {pairs_text(plan.pairs, apart=request.apart)}",
+        answers=False,
+        secret=request.secret,
+        secret_values=release.secrets[:MOST_VALUES],
+        secret_count=len(release.secrets),
+        public=request.public,
+        kept=kept,
+        given=given,
+        withheld=tuple(name for name in release.columns if name not in (*request.public, *kept, *given)),
+        pairs="each" if request.apart else plan.pairs,
+        beliefs=tuple(dict.fromkeys(belief for choice in plan.choices.values() for belief in choice.beliefs)),
+        observed=plan.observed if batch is None else batch.observed,
+        statements=statements,
+        facts=facts.stated,
+        warnings=warnings_of(statements),
+        rows=release.rows,
+        fingerprint="",
+    )
+
+
+def release_facts(plan: NoiseFit, release: Release, /) -> ReleaseFacts:
+    """What its sentences depend on."""
+    request, asked = plan.request, release.asked
+    return ReleaseFacts(
+        choices=plan.choices,
+        target=request.target,
+        noise=request.noise,
+        pairs="each" if request.apart else plan.pairs,
+        domain=request.domain,
+        nulls=request.nulls,
+        secrets=len(plan.secrets),
+        batch=release.batch,
+        remapped=tuple(plan.remaps),
+        keep=release.kept,
+        warnings=release.warnings,
+        rows_per_secret=plan.protected_rows(release.rows_per_secret),
+        unproved=release.unproved,
+        done=asked.done,
+        shuffled=asked.layout.shuffle,
+        seeded=asked.seeded,
+        responses={name: (len(found), *plan.changed_in_strata(name)) for name, found in plan.levels.items()},
+        repeats=request.repeats,
+        unit="" if request.unit is None else request.unit.column,
+        merged=len(request.merged),
+        sampled=request.unit is not None and request.unit.over == "sample",
+        strata=plan.strata,
+    )
+
+
+def _of_noise(plan: NoiseFit, *, seeded: bool) -> dict[str, Any]:
+    """Fields that follow from the scales; a column of labels has none."""
+    fields = of_choices(
+        plan.choices,
+        plan.request.target,
+        noises={name: plan.noise(scale) for name, scale in plan.all_scales.items()},
+        family=plan.request.noise.title,
+        calibration=plan.calibration,
+        seeded=seeded,
+    )
+    fields["adds_up"] &= not _is_of_a_draw(plan)
+    if plan.strata is not None:
+        fields["expected_error"] = plan.expected_error
+    for name in ("scales", "published_scales", "expected_error") if plan.levels else ():
+        fields[name] = {column: value for column, value in fields[name].items() if column not in plan.levels}
+    return fields
+
+
+def _of_rows(plan: NoiseFit) -> dict[str, Any]:
+    """Fields about units, planned releases, strata and labels."""
+    request = plan.request
+    return {
+        "unit": None if request.unit is None else request.unit.column,
+        "unit_rows": request.repeats.rows,
+        "releases": request.repeats.releases,
+        "strata": _strata_scales(plan.strata, plan.levels),
+        "channels": _responses_said(plan),
+    }
+
+
+def _is_of_a_draw(plan: NoiseFit) -> bool:
+    """Whether the guarantee rests on the law of some rows of each unit, of which another release may use others."""
+    unit = plan.request.unit
+    return unit is not None and unit.over == "sample" and unit.rows != "any"
+
+
+def _whose(plan: NoiseFit) -> str:
+    return "record" if plan.request.unit is None else shown(plan.request.unit.column)
+
+
+def _strata_scales(strata: StrataChoices | None, labels: Collection[str]) -> tuple[Mapping[str, Any], ...]:
+    """What a certificate says of them: the strata are public."""
+    if strata is None or strata.one_scale:
+        return ()
+    found = []
+    for z, scales in strata.scales.items():
+        numbers = {name: scale for name, scale in scales.items() if name not in labels}
+        caps = {name: _cap(scale) for name, scale in scales.items() if name in labels}
+        found.append({"given": z, "scales": numbers} | ({"caps": caps} if caps else {}))
+    return tuple(found)
+
+
+def _at_scales(plan: NoiseFit, asked: RowsRequest, scales: Mapping[str, float], *, key: ReleaseKey) -> tuple[Draw, ...]:
+    """Noise on each column of numbers, and randomised response of each column of labels."""
+    noise = [
+        ColumnNoise(
+            column=name,
+            noise=plan.noise(scales[name]),
+            key=key,
+            domain=plan.clipped.get(name),
+            remap=plan.remaps[name].step if name in plan.remaps else None,
+            bounds=asked.bounds.get(name),
+            to_integers=asked.to_integers,
+        )
+        for name in plan.scales
+    ]
+    responses = [
+        LabelChannel.of(
+            name,
+            key=key,
+            codes={level: code for code, level in enumerate(levels)},
+            outputs=levels,
+            table=ChannelTable(randomised_response(len(levels), scales[name])),
+        )
+        for name, levels in plan.levels.items()
+    ]
+    return (*noise, *responses)
+
+
+def _responses_said(plan: NoiseFit) -> dict[str, dict[str, Any]]:
+    """What a certificate says of them."""
+    scales = [plan.all_scales] if plan.strata is None else list(plan.strata.scales.values())
+    return {
+        name: {
+            "cost": "change",
+            "radius": None,
+            "cap": _cap(min(one[name] for one in scales)),
+            "preserve": None,
+            "count": len(levels),
+        }
+        for name, levels in plan.levels.items()
+    }
+
+
+def _processed(plan: NoiseFit, asked: RowsRequest) -> dict[str, dict[str, Any]]:
+    """What is done to the noisy values of each column of numbers, where anything is."""
+    return {
+        name: {"round": asked.to_integers, "clip": asked.bounds.get(name)}
+        for name in plan.scales
+        if asked.to_integers or name in asked.bounds
+    }
+
+
+def _cap(scale: float) -> float | None:
+    """The largest loss of a label under any law; None of labels that stay as they are."""
+    return 1 / scale if scale else None
+
 
 MANY_ROWS = 2_000
 """A network of columns that is fitted to fewer says little of them."""
@@ -67,7 +237,6 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
 
     @property
     def family(self) -> NoiseFamily:
-        """The family of the noise."""
         return self.request.noise
 
     @property
@@ -103,53 +272,21 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
         """Name of the theorem."""
         return next(iter(self.choices.values())).theorem.name
 
-    @property
-    def published_scale(self) -> float | None:
-        """Scale that the theorem asks for, in units of the column; None where its condition does not exist."""
-        return self.choice.published_scale
-
-    @property
-    def published_loss(self) -> Verification | None:
-        """What the engine measured at the published scale, under the priors that the theorem assumes."""
-        return self.choice.published_loss
-
-    @property
-    def scale_per_belief(self) -> Mapping[str, float]:
-        """The scale that each belief alone needs."""
-        return self.choice.scale_per_belief
-
-    @property
-    def binding_belief(self) -> str:
-        """The belief that needs the largest scale."""
-        return self.choice.binding_belief
-
-    @property
-    def worst_pair(self) -> Pair:
-        """The pair of secrets with the largest loss under the binding belief."""
-        return self.choice.worst_pair
-
-    @property
-    def verified(self) -> Mapping[str, Verification]:
-        """What the engine measured at the scale, per belief."""
-        return self.choice.verified
-
-    @property
-    def priors(self) -> Mapping[Secret, Prior]:
-        """Prior per secret that the theorem assumes."""
-        return self.choice.priors
-
-    @property
-    def beliefs(self) -> Mapping[str, Laws | Sequence[Laws]]:
-        """Priors, or sets of laws, per secret, per belief that the guarantee covers."""
-        return self.choice.beliefs
+    # fields of `Choice`, where one column is released
+    published_scale = property(attrgetter("choice.published_scale"))
+    published_loss = property(attrgetter("choice.published_loss"))
+    scale_per_belief = property(attrgetter("choice.scale_per_belief"))
+    binding_belief = property(attrgetter("choice.binding_belief"))
+    worst_pair = property(attrgetter("choice.worst_pair"))
+    verified = property(attrgetter("choice.verified"))
+    priors = property(attrgetter("choice.priors"))
+    beliefs = property(attrgetter("choice.beliefs"))
 
     @property
     def observed_losses(self) -> Mapping[str, Verification]:
-        """The loss under the observed frequencies, per released column."""
         return self.observed
 
     def warn(self) -> None:
-        """Warn of noise that is wide."""
         warn_of_wide_noise(self)
 
     def instead(self) -> str | None:
@@ -162,21 +299,17 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
         return "sequential"
 
     def text(self, compared: Compared | None, /) -> Rows:
-        """Labels and texts, in order."""
         return plan_rows(self)
 
     def figures(self) -> PlanFigures:
-        """What its report shows as pictures."""
         return plan_figures(self)
 
     def pictures(self, plan: Owner, /) -> list[str]:
-        """Small ones, for notebooks."""
         return plan_pictures(plan)
 
     def complete(
         self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: RowOrder | None
     ) -> CompleteRows:
-        """The rows of a table that may be those of the plan; raises as `puffer_frames.Plan.release`."""
         request = self.request
         check_columns(table, request, roles, kinds=kinds)
         if request.unit is not None and with_units(request, table, declared=False).repeats.rows > request.repeats.rows:
@@ -189,22 +322,18 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
         return table.complete(request.counting(roles), nulls=request.nulls, layout=layout)
 
     def see(self, rows: CompleteRows, /) -> RowsSeen:
-        """Count rows as those of the plan were."""
         seen = RowsSeen.for_plan(rows, self.request, self.clipped, joint=self.is_joint)
         if self.strata is None or self.is_joint or not is_joint(self.request) or self.request.labels:
             return seen
         return seen.with_joint(rows, self.request, self.clipped)  # whole rows were counted, and every stratum is small
 
     def rows_of(self, seen: RowsSeen, /) -> dict[Secret, int]:
-        """Rows of each secret among them."""
         return seen.rows_of_secrets(len(self.request.secret), given=self.request.given is not None)
 
     def measure(self, seen: RowsSeen, /) -> Batch:
-        """The loss under the frequencies of other rows."""
         return measure_rows(self, seen)
 
     def findings(self, seen: RowsSeen, rows: CompleteRows, /) -> list[Finding]:
-        """What there is to say of other rows."""
         return findings_of(self, seen, rows.summaries({}) if self.clipped else seen.summaries)
 
     def check_own(self, seen: RowsSeen, /, *, own_rows: bool, left_out: Sequence[str]) -> tuple[str, ...]:
@@ -226,36 +355,72 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
         return {name: found.clip(*ends[name]) if name in ends else found for name, found in values.items()}
 
     def draws(self, asked: RowsRequest, key: ReleaseKey, /) -> tuple[Draw, ...]:
-        """What is done to the values of each public column."""
-        return noise_draws(self, asked, key)
+        """What is done to the values of each column: the same to all rows, or to those of each stratum."""
+        strata = self.strata
+        if strata is None or strata.one_scale:
+            return _at_scales(self, asked, self.all_scales, key=key)
+        parts = tuple(_at_scales(self, asked, scales, key=key) for scales in strata.scales.values())
+        return (ByStratum(given=strata.given, strata=tuple(strata.choices), parts=parts),)
 
     def certificate(self, release: Release, /) -> Certificate:
-        """What is guaranteed of a release, its values not known yet."""
         return release_certificate(self, release)
 
     def lean(self) -> tuple[Self, tuple[str, ...]]:
-        """Without the laws of its beliefs."""
         return lean(self)
 
     def checked(self) -> Self:
-        """From a file: with what follows from its parts, which agree."""
         check_plan(self)
         return restated(whole(with_own_words(self)))
 
     def curve(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
-        """Scale and error against epsilon."""
         return curve_of(plan, epsilons)
 
     def profile(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
-        """Delta against epsilon."""
         return profile_of(plan, epsilons)
 
     def robustness(self, plan: Owner, /) -> NativeFrame:
-        """What each belief would need, and what it loses at the scale that is used."""
-        return _robustness(plan, self)
+        repeats, noise, asked = self.request.repeats, self.request.noise, target_of(self)
+        factor = repeats.factor(noise)
+        if LAWS in plan.left_out and self.strata is None and not self.is_joint:
+            raise CalibrationError(
+                "the plan",
+                rule="one that was made from a table, for what other beliefs need",
+                got=f"one from a file, without {LAWS}",
+                hint="Calibrate the table again with the same request.",
+            )
+        if self.strata is not None:
+            found = [
+                (name, leaning)
+                for name, choice in self.choices.items()
+                for leaning in strata_leanings(choice, delta=self.request.target.delta)
+            ]
+        elif self.is_joint:
+            found = [(", ".join(self.request.public), leaning) for leaning in joint_leanings(self.choices, asked)]
+        else:
+            found = [
+                (name, leaning)
+                for name, choice in self.choices.items()
+                for leaning in leanings(
+                    choice,
+                    asked.share(len(self.choices)),
+                    noise=noise,
+                    pairs=self.pairs,
+                    rows=repeats.measured,
+                    factor=factor,
+                )
+            ]
+        columns: dict[str, list[Any]] = {
+            "column": [name for name, _ in found],
+            "belief": [each.belief for _, each in found],
+            "covered": [each.covered for _, each in found],
+            "scale": [each.scale for _, each in found],
+            "loss": [each.loss for _, each in found],
+            "first": [str(each.pair[0]) for _, each in found],
+            "second": [str(each.pair[1]) for _, each in found],
+        }
+        return small_frame(columns, library=plan.library)
 
     def loss_given(self, plan: Owner, frame: NativeFrame, columns: str | Sequence[str], /) -> NativeFrame:
-        """The loss to a reader who sees further columns."""
         return loss_given(plan, frame, columns)
 
 
@@ -284,7 +449,6 @@ class NoiseMechanism(Mechanism[RowsSeen]):
         return Reading(request=request, frame=frame, table=table, rows=rows, seen=seen)
 
     def fit(self, request: Request, seen: RowsSeen, /) -> FittedNoise:
-        """Find the scales."""
         return FittedNoise.of(request, seen)
 
 
@@ -330,46 +494,3 @@ def _refuse_levels(request: Request) -> None:
         raise ArgumentError("nulls", rule="given with a channel", got="level", hint=hint)
     if request.declared:
         raise ArgumentError("domain", rule="(low, high) beside noise", got="a list of levels", hint=hint)
-
-
-def _robustness(owner: Owner, plan: NoiseFit) -> NativeFrame:
-    repeats, noise, asked = plan.request.repeats, plan.request.noise, target_of(plan)
-    factor = repeats.factor(noise)
-    if LAWS in owner.left_out and plan.strata is None and not plan.is_joint:
-        raise CalibrationError(
-            "the plan",
-            rule="one that was made from a table, for what other beliefs need",
-            got=f"one from a file, without {LAWS}",
-            hint="Calibrate the table again with the same request.",
-        )
-    if plan.strata is not None:
-        found = [
-            (name, leaning)
-            for name, choice in plan.choices.items()
-            for leaning in strata_leanings(choice, delta=plan.request.target.delta)
-        ]
-    elif plan.is_joint:
-        found = [(", ".join(plan.request.public), leaning) for leaning in joint_leanings(plan.choices, asked)]
-    else:
-        found = [
-            (name, leaning)
-            for name, choice in plan.choices.items()
-            for leaning in leanings(
-                choice,
-                asked.share(len(plan.choices)),
-                noise=noise,
-                pairs=plan.pairs,
-                rows=repeats.measured,
-                factor=factor,
-            )
-        ]
-    columns: dict[str, list[Any]] = {
-        "column": [name for name, _ in found],
-        "belief": [each.belief for _, each in found],
-        "covered": [each.covered for _, each in found],
-        "scale": [each.scale for _, each in found],
-        "loss": [each.loss for _, each in found],
-        "first": [str(each.pair[0]) for _, each in found],
-        "second": [str(each.pair[1]) for _, each in found],
-    }
-    return small_frame(columns, library=owner.library)

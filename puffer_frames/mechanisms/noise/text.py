@@ -1,22 +1,101 @@
-"""A plan as titled rows of text."""
+"""What a plan of noise says: titled rows of text, the pictures of its page and of notebooks, and its warnings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from puffer_frames.errors import CalibrationError, WideNoiseWarning, warn
 from puffer_frames.loss.outcome import measured_text
+from puffer_frames.mechanisms.channel.best import empirical_laws, find
+from puffer_frames.mechanisms.channel.column import in_cells
+from puffer_frames.mechanisms.channel.options import Channel
+from puffer_frames.mechanisms.figures import ColumnError, PlanFigures, loss_bars, loss_of
+from puffer_frames.mechanisms.noise.curves import NoisyColumn
 from puffer_frames.mechanisms.noise.drift import target_of
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
-from puffer_frames.mechanisms.noise.strata_text import strata_rows
-from puffer_frames.numbers.presentation import Rows, odds_text, pairs_text, shown, upper_text
+from puffer_frames.noise.channel import changed_share
+from puffer_frames.numbers.presentation import Rows, at_most, odds_text, pairs_text, shown, shown_names, upper_text
+from puffer_frames.numbers.svg import bars, line
 from puffer_frames.papers.catalogue import PUBLISHED_FOR
 from puffer_frames.priors.prior import Secret
-from puffer_frames.scales.cautions import moved_text, share_at_ends
+from puffer_frames.scales.cautions import LARGER, moved_text, share_at_ends, warn_of_useless
 from puffer_frames.scales.choice import Choice
-from puffer_frames.scales.joint.measured_rows import any_joint_loss
-from puffer_frames.scales.observed import Belief
+from puffer_frames.scales.columns import ANY_LAW
+from puffer_frames.scales.joint.coupled import any_joint_loss
+from puffer_frames.scales.learned import Belief, replaced_rows
+from puffer_frames.scales.strata import StrataChoices
+
+_MOST_SHOWN = 30
+
+
+def strata_rows(plan: NoiseFit, strata: StrataChoices, /) -> Rows:
+    """Labels and texts, in order."""
+    given = shown_names(strata.given)
+    alone = (
+        "any amount: some stratum lacks a secret"
+        if math.isinf(strata.alone)
+        else f"pure loss {upper_text(strata.alone)}"
+    )
+    rows = [
+        ("given", f"{given}, released as they are; the guarantee is beyond what they tell by themselves ({alone})"),
+        ("strata", _table(plan, strata)),
+    ]
+    if strata.small:
+        few = f"{len(strata.small):,} with fewer than {strata.minimum:,} rows of one of their secrets"
+        rows.append(("small strata", f"{few}: noise for the whole range of the columns"))
+    if strata.unbound:
+        text = f"{len(strata.unbound):,}, where no two protected secrets occur: the largest scale of the others"
+        rows.append(("nothing to hide", text))
+    for name, choice in plan.choices.items():
+        if name not in plan.levels:
+            of_all = f"mean absolute {plan.request.noise.title} noise of all rows"
+            rows.append((f"error of {shown(name)}", f"{plan.expected_error[name]:.6g} ({of_all})"))
+        if not plan.is_joint:
+            rows += _loss_rows(plan, choice, of=shown(name))
+    return [*rows, *(_loss_rows(plan, next(iter(plan.choices.values())), of="a row") if plan.is_joint else [])]
+
+
+def _loss_rows(plan: NoiseFit, choice: Choice, *, of: str) -> Rows:
+    delta = plan.request.target.delta
+    strata = plan.strata
+    enough = strata is not None and bool(strata.small) and len(strata.small) + len(strata.unbound) < len(strata.choices)
+    where = "in any stratum" + " of enough rows" * enough
+    return [
+        (f"{belief} belief", f"measured: {measured_text(found, delta=delta)} of {of} {where}")
+        for belief, found in choice.verified.items()
+    ]
+
+
+def _table(plan: NoiseFit, strata: StrataChoices) -> str:
+    """A line per stratum: its values, rows, theorem and scales."""
+    names = list(plan.choices)
+    if strata.one_scale:
+        return "one scale for all: " + ", ".join(
+            f"{shown(name)} {_cell(plan, name, plan.choices[name])}" for name in names
+        )
+    listed = list(strata.choices.items())[:_MOST_SHOWN]
+    labels = [", ".join(map(str, z)) for z, _ in listed]
+    width = max(map(len, labels))
+    lines = [f"{'':<{width}}  {'rows':>9}  {'theorem':<12}" + "".join(f"  {shown(name):>14}" for name in names)]
+    for label, (z, choices) in zip(labels, listed, strict=True):
+        theorem = next(iter(choices.values())).theorem.name
+        scales = "".join(f"  {_cell(plan, name, choices[name]):>14}" for name in names)
+        lines.append(f"{label:<{width}}  {strata.rows[z]:>9,}  {theorem:<12}{scales}")
+    if len(strata.choices) > len(listed):
+        lines.append(f"and {len(strata.choices) - len(listed):,} more")
+    return "\n".join(lines)
+
+
+def _cell(plan: NoiseFit, name: str, choice: Choice) -> str:
+    """The scale of a column, or the share of changed labels."""
+    if name not in plan.levels:
+        return f"{choice.scale:.6g}"
+    return f"{100 * changed_share(len(plan.levels[name]), choice.scale):.4g} % changed"
+
 
 _SHOWN_SECRETS = 12
 
@@ -239,3 +318,212 @@ def spread_of(empirical: Belief, rows: Mapping[Secret, int], /) -> tuple[float, 
     away = (values - median) / unit
     variance = float(weights @ away**2) - float(weights @ away) ** 2
     return unit * max(variance, 0.0) ** 0.5, unit * float(weights @ np.abs(away))
+
+
+def plan_figures(plan: NoiseFit, /) -> PlanFigures:
+    """Those of a plan of noise; of strata no losses under wider laws are known."""
+    request = plan.request
+    several = len(request.public) > 1
+    what = "the released values of one row together" if several else "one released value"
+    whom = "of one record"
+    if request.unit is not None:
+        what = f"the released values of all rows of one {shown(request.unit.column)} together"
+        whom = f"of one {shown(request.unit.column)}"
+    if request.given is not None:
+        whom += ", whose given columns the reader knows"
+        what += ", among records with the same given columns,"
+    errors = []
+    for name, choice in plan.choices.items():
+        if name not in plan.levels:
+            spread, constant = spread_of(choice.empirical, plan.rows_per_secret)
+            errors.append(ColumnError(name=name, error=plan.expected_error[name], constant=constant, spread=spread))
+    return PlanFigures(whom=whom, what=what, errors=tuple(errors), losses=tuple(_losses(plan)))
+
+
+def _losses(plan: NoiseFit) -> list[tuple[str, float, str]]:
+    """The largest loss of any column, under each kind of law."""
+    if plan.strata is not None:
+        return []
+    delta, choices = plan.request.target.delta, plan.choices.values()
+    alone = " (of a column alone)" if len(plan.choices) > 1 and not plan.is_joint else ""
+    kinds = {
+        "the observed law": [choice.observed for choice in choices],
+        "every law that the table does not refute at 95 %": [choice.wider.get("population") for choice in choices],
+        "any law on the range or domain": [choice.wider.get("any law") for choice in choices],
+    }
+    rows = []
+    for laws, found in kinds.items():
+        known = [loss_of(one, delta=delta) for one in found if one is not None]
+        if known and len(known) == len(found):
+            rows.append((laws + alone, *max(known, key=lambda pair: pair[0])))
+    if plan.is_joint and not delta:
+        rows.append(("any law on the ranges of the columns", *at_most(any_joint_loss(choices))))
+    return rows
+
+
+_CELLS = 12
+"""A channel of so few cells is found in a tenth of a second, and its error bounds that of a finer one."""
+_FEWEST, _HALF = 50, 0.5
+"""Of fewer rows, and of noise with less than half the error of a constant, no channel is looked for."""
+_NEARLY = 0.99
+
+
+def warn_of_wide_noise(plan: NoiseFit, /) -> None:
+    """Warn of columns that a constant is nearer to, and of noise that a fitted model, or its mechanism, makes wide."""
+    useless, several = useless_columns(plan), len(plan.choices) > 1
+    if useless:
+        warn_of_useless(useless, hint=_FEWER if several else _ANOTHER if _has_one_draw(plan) else LARGER)
+    elif not several and _is_default(plan) and _is_beaten(plan):
+        warn(
+            WideNoiseWarning(
+                plan.request.public,
+                "the noise of {columns} has a larger error than a channel, which has the same epsilon also where "
+                f"{replaced_rows('min(1/2, 2/sqrt(rows))')}, and loses less under any law",
+                hint='Say mechanism="channel", or see all mechanisms side by side with puffer_frames.compare.',
+                reason="mechanism",
+            )
+        )
+    if plan.strata is not None:
+        _warn_of_strata(plan, plan.strata, [name for name in plan.scales if name not in useless])
+    fits = {name: choice for name, choice in plan.choices.items() if "wide fit" in choice.remarks}
+    if fits:
+        refuted = any("refuted fit" in choice.remarks for choice in fits.values())
+        warn(
+            WideNoiseWarning(
+                tuple(fits),
+                "the fitted model of {columns} needs more than twice the noise of the observed frequencies"
+                + ", and the table refutes it at 95 %" * refuted,
+                hint='Say beliefs="empirical", which leaves the model out, or bin the column first.',
+                reason="fit",
+            )
+        )
+
+
+def useless_columns(plan: NoiseFit, /) -> list[str]:
+    """Columns that a constant is nearer to than their noise."""
+    figures = plan_figures(plan).errors
+    # what replaces noisy values is never further off than a constant: a remap that is nearly one is of no use, too
+    nearly = {each.name: _NEARLY if each.name in plan.remaps else 1.0 for each in figures}
+    useless = [each.name for each in figures if each.error > nearly[each.name] * each.constant]
+    return useless + [name for name, share in plan.changed.items() if share > constant_share(plan, name)]
+
+
+def _warn_of_strata(plan: NoiseFit, strata: StrataChoices, names: Sequence[str]) -> None:
+    """Warn of columns that a constant is nearer to in some strata."""
+    for name in names:
+        useless = 0
+        for z, choices in strata.choices.items():
+            law = choices[name].empirical
+            if z in strata.small or z in strata.unbound or not law:  # whose laws are those of the whole table
+                continue
+            rows = {secret: prior.levels[1] for secret, prior in law.items()}
+            useless += plan.error_of(choices[name].scale) > spread_of(law, rows)[1]
+        if useless:
+            warn(
+                WideNoiseWarning(
+                    (name,),
+                    f"the error of {{columns}} is larger than that of a constant in {useless:,} of "
+                    f"{len(strata.choices):,} strata",
+                    hint="Ask for a larger epsilon, condition on fewer columns, or leave these strata out.",
+                    reason="constant",
+                )
+            )
+
+
+_FEWER = (
+    "Release fewer columns together, ask for a larger epsilon, or leave these columns out; the plan has each error."
+)
+_ANOTHER = 'Say mechanism="channel", whose error is never larger, ask for a larger epsilon, or leave the column out.'
+
+
+def _has_one_draw(plan: NoiseFit) -> bool:
+    """Whether a channel may take the place of the noise."""
+    request = plan.request
+    return request.unit is None and request.given is None and request.repeats.releases == 1
+
+
+def _is_default(plan: NoiseFit) -> bool:
+    """Whether the mechanism was left to the package, and the belief of the noise is one that a channel covers."""
+    request = plan.request
+    observed = all(set(choice.beliefs) == {"empirical"} for choice in plan.choices.values())
+    return _has_one_draw(plan) and request.mechanism == "auto" and observed and plan.rows >= _FEWEST
+
+
+def _is_beaten(plan: NoiseFit) -> bool:
+    """Whether a channel of a few cells has a smaller error and a stronger guarantee; then a finer one has, too."""
+    (figures,), (summary,) = plan_figures(plan).errors, plan.summaries.values()
+    if figures.error <= _HALF * figures.constant:
+        return False
+    options, middles, (choice,) = Channel(cells=_CELLS), summary.at_middles(), plan.choices.values()
+    anything = choice.wider.get(ANY_LAW)
+    if anything is None or options.cap is None or anything.pure_loss.lower <= options.cap:
+        return False  # the guarantee of the channel is not the stronger one
+    values = np.unique(np.concatenate([own for own, _ in middles.counts.values()]))
+    column = in_cells(middles, values, options)
+    try:
+        found = find(
+            (empirical_laws(column.counts, options),),
+            column.pooled,
+            levels=column.levels,
+            cost=column.cost,
+            target=plan.request.target,
+            pairs=plan.pairs,
+            options=options,
+            table=column.counts,
+        )
+    except CalibrationError:
+        return False
+    return found.expected_error < figures.error
+
+
+_MOST_COLUMNS = 3
+_POINTS = 121
+_LAWS = {"population": "population 95 %", "any law": "any law"}
+
+
+def plan_pictures(owner: Any, /) -> list[str]:
+    """Of each of up to three columns of numbers: its error beside its spread, its loss per law and along the value."""
+    plan: NoiseFit = owner.fitted
+    found: list[str] = []
+    if plan.strata is not None:
+        return found
+    for name in list(plan.scales)[:_MOST_COLUMNS]:
+        choice = plan.choices[name]
+        if not choice.empirical:
+            continue
+        found.append(_errors(plan, name, choice))
+        if len(plan.choices) == 1:
+            found.append(_loss_bars(plan, choice))
+        if choice.scale:
+            found.append(_along(owner, name, plan.request.target.epsilon))
+    return found
+
+
+def _errors(plan: NoiseFit, name: str, choice: Choice) -> str:
+    spread, constant = spread_of(choice.empirical, plan.rows_per_secret)
+    errors = [("mean error", plan.expected_error[name]), ("spread (std)", spread), ("one constant", constant)]
+    return bars([(word, number, f"{number:.4g}") for word, number in errors], title=f"Error: {_short(name)}")
+
+
+def _loss_bars(plan: NoiseFit, choice: Choice) -> str:
+    delta, epsilon = plan.request.target.delta, plan.request.target.epsilon
+    found = {} if choice.observed is None else {"observed law": choice.observed}
+    found |= {_LAWS[name]: each for name, each in choice.wider.items() if name in _LAWS}
+    uppers = {name: (each.hockey_stick if delta else each.pure_loss).upper for name, each in found.items()}
+    return loss_bars(uppers, delta, epsilon)
+
+
+def _along(owner: Any, name: str, epsilon: float) -> str:
+    """The loss of the worst pair along the released value, under the observed law."""
+    column = NoisyColumn.of(owner, name)
+    y = np.linspace(column.released[0], column.released[-1], _POINTS)
+    first, second = column.worst
+    ratio = column.log_density(first, y) - column.log_density(second, y)
+    pair = f"{_short(str(first))} / {_short(str(second))}"
+    said = f"the log-ratio of the densities of {pair} from {y[0]:.4g} to {y[-1]:.4g}, within the band of epsilon or not"
+    return line(y, ratio, title=f"Loss along {_short(name)}: {pair}", band=epsilon, said=said)
+
+
+def _short(name: str) -> str:
+    text = shown(name)
+    return text if len(text) <= 15 else text[:14] + "…"

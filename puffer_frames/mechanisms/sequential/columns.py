@@ -16,8 +16,8 @@ from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.mechanisms.request import Request
 from puffer_frames.noise.adding import Reals
+from puffer_frames.noise.channel import JointLevels
 from puffer_frames.noise.draw import Levels, other_levels
-from puffer_frames.noise.joint_levels import JointLevels
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
@@ -175,8 +175,7 @@ def _edges(values: FloatArray, counts: IndexArray, there: FloatArray, cells: int
         ends = np.append(ends, np.quantile(light, np.linspace(0, 1, parts + 1)[1:-1], method="lower"))
     before = values[np.searchsorted(values, heavy[heavy > values[0]]) - 1]
     every = np.unique(np.concatenate([ends, before]))
-    found: FloatArray = every[every < values[-1]]
-    return found
+    return every[every < values[-1]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

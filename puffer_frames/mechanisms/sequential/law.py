@@ -85,19 +85,16 @@ class NetworkLaw:
     def log_joint(self, codes: IndexArray, secrets: IndexArray, /) -> FloatArray:
         """Log-probability of each row and tree given its secret, shape (rows, trees)."""
         parts = [tree.log_probabilities(codes, secrets) for tree in self.trees]
-        joint: FloatArray = np.stack(parts, axis=1) + np.log(self.shares).T[secrets]
-        return joint
+        return np.stack(parts, axis=1) + np.log(self.shares).T[secrets]
 
     def parts(self, rows: Rows, /) -> FloatArray:
         """The probability that each row is of each tree, shape (rows, trees)."""
         joint = self.log_joint(rows.codes, rows.secrets)
-        found: FloatArray = np.exp(joint - np.logaddexp.reduce(joint, axis=1)[:, None])
-        return found
+        return np.exp(joint - np.logaddexp.reduce(joint, axis=1)[:, None])
 
     def log_likelihood(self, codes: IndexArray, secrets: IndexArray, /) -> FloatArray:
         """Log-probability of each row given its secret."""
-        found: FloatArray = np.logaddexp.reduce(self.log_joint(codes, secrets), axis=1)
-        return found
+        return np.logaddexp.reduce(self.log_joint(codes, secrets), axis=1)
 
     def sample(self, secrets: IndexArray, rng: np.random.Generator, /) -> IndexArray:
         """A row for each of these secrets."""
@@ -115,8 +112,7 @@ class NetworkLaw:
 def _drawn(laws: FloatArray, rng: np.random.Generator) -> IndexArray:
     """A place in each row of probabilities, for simulations alone."""
     sums = laws.cumsum(axis=1)
-    found: IndexArray = (rng.random(len(laws))[:, None] * sums[:, -1:] >= sums).sum(axis=1).clip(max=laws.shape[1] - 1)
-    return found
+    return (rng.random(len(laws))[:, None] * sums[:, -1:] >= sums).sum(axis=1).clip(max=laws.shape[1] - 1)
 
 
 class Filter:
@@ -134,21 +130,14 @@ class Filter:
     def law_of(self, column: int, /) -> FloatArray:
         """P(level of a column | secret, released values), shape (secrets, rows or 1, levels)."""
         self._parts = [tree.law_of(column) for tree in self._trees]
-        found: FloatArray = sum(share[:, :, None] * part for share, part in zip(self._shares, self._parts, strict=True))
-        return found
+        return sum(share[:, :, None] * part for share, part in zip(self._shares, self._parts, strict=True))
 
     def see(self, evidence: FloatArray, /) -> FloatArray:
         """Take in what was released of the column that was asked for last, and return its probability.
 
-        Parameters
-        ----------
-        evidence : array of float, shape (secrets, rows, levels)
-            The probability of the released value given each level.
-
-        Returns
-        -------
-        array of float, shape (secrets, rows)
-            The probability of the released value given the secret and those before.
+        - `evidence` (array of float, shape (secrets, rows, levels)): The probability of the released value given each
+          level.
+        Returns: The probability of the released value given the secret and those before.
         """
         joint = self._shares * np.stack([np.einsum("srk,srk->sr", part, evidence) for part in self._parts])
         total: FloatArray = joint.sum(axis=0)
@@ -214,14 +203,12 @@ class _TreeFilter:
 
 def _scaled(found: FloatArray) -> FloatArray:
     """As probabilities."""
-    scaled: FloatArray = found * (1 / sums(found))
-    return scaled
+    return found * (1 / sums(found))
 
 
 def sums(found: FloatArray, /) -> FloatArray:
     """Over the last axis, which stays; NumPy's own sum of a few numbers each takes several times as long."""
-    total: FloatArray = found @ np.ones((found.shape[-1], 1))
-    return total
+    return found @ np.ones((found.shape[-1], 1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,8 +319,7 @@ def nearest(points: FloatArray, centres: FloatArray, /) -> IndexArray:
 
     Where both are whole numbers below 2**22 or so, this is exact, and cannot depend on the other points.
     """
-    found: IndexArray = (2 * points @ centres.T - (centres * centres).sum(axis=1)).argmax(axis=1)
-    return found
+    return (2 * points @ centres.T - (centres * centres).sum(axis=1)).argmax(axis=1)
 
 
 def k_means(points: FloatArray, classes: int, rng: np.random.Generator, /, *, turns: int = 15) -> FloatArray:

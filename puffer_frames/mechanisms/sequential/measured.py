@@ -21,8 +21,8 @@ from puffer_frames.mechanisms.sequential.release import (
     released_with_logs,
 )
 from puffer_frames.noise.stream import ReleaseKey
-from puffer_frames.numbers.intervals import epsilon_at_least, share_at_least, share_at_most
 from puffer_frames.numbers.progress import watched
+from puffer_frames.numbers.rounding import epsilon_at_least, share_at_least, share_at_most
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
 CONFIDENCE = 0.95
@@ -114,14 +114,9 @@ def kept_of(
 ) -> Kept:
     """Compare released codes with those of the rows.
 
-    Parameters
-    ----------
-    rows, released
-        The codes.
-    values : mapping of column to array
-        Of columns of numbers the value of each code; None of labels.
-    within : mapping of column to float
-        Mean distance of the numbers to the value of their code.
+    - `rows`, `released`: The codes.
+    - `values` (mapping of column to array): Of columns of numbers the value of each code; None of labels.
+    - `within` (mapping of column to float): Mean distance of the numbers to the value of their code.
     """
     changed, by_secret, distance = dict[str, float](), dict[str, tuple[float, ...]](), dict[str, float]()
     for k, (name, numbers) in enumerate(values.items()):
@@ -186,12 +181,8 @@ def attacked(
 ) -> HeldOut | None:
     """Try attackers on one half of rows that the plan was not made from; None where two secrets have too few.
 
-    Parameters
-    ----------
-    rows, released
-        That the plan was made from, and a release of these.
-    held : Rows
-        Other rows. One half is what an attacker knows who has secrets of other people.
+    - `rows`, `released`: That the plan was made from, and a release of these.
+    - `held`: Other rows. One half is what an attacker knows who has secrets of other people.
     """
     learned = np.arange(len(held.secrets)) % 2 == 0
     fewest = np.min([np.bincount(held.secrets[part], minlength=rows.groups) for part in (learned, ~learned)], axis=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
@@ -15,14 +16,11 @@ from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table, is_frame, library_of, open_table, small_frame
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding, finding, rows_found
-from puffer_frames.mechanisms.figures import PlanFigures
-from puffer_frames.mechanisms.file_checks import is_close, require
-from puffer_frames.mechanisms.lean import lean_request
-from puffer_frames.mechanisms.plan_columns import check_columns
-from puffer_frames.mechanisms.request import Request, RowsRequest
+from puffer_frames.mechanisms.figures import ColumnError, PlanFigures
+from puffer_frames.mechanisms.file_checks import check_columns, check_request, check_secrets, is_close, require
+from puffer_frames.mechanisms.request import Request, RowsRequest, lean_request
 from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Reading, Release
-from puffer_frames.mechanisms.sequential.certificate import table_certificate
-from puffer_frames.mechanisms.sequential.checks import check_table_plan
+from puffer_frames.mechanisms.sequential.certificate import largest_auc, table_certificate
 from puffer_frames.mechanisms.sequential.columns import (
     CodedRows,
     TableColumn,
@@ -31,19 +29,234 @@ from puffer_frames.mechanisms.sequential.columns import (
     read_other,
     with_derived,
 )
-from puffer_frames.mechanisms.sequential.fitted import WARNED, TableFit, split
+from puffer_frames.mechanisms.sequential.fitted import WARNED, TableFit, below, split
 from puffer_frames.mechanisms.sequential.law import NetworkLaw, Tree
 from puffer_frames.mechanisms.sequential.measured import Attack, HeldOut, Kept, OtherBelief
 from puffer_frames.mechanisms.sequential.options import Sequential
-from puffer_frames.mechanisms.sequential.release import SequentialPlan, Step, log_likelihoods
-from puffer_frames.mechanisms.sequential.text import table_figures, table_rows
+from puffer_frames.mechanisms.sequential.plan import LEAST_SHARE, keeps_caps, reserve_of
+from puffer_frames.mechanisms.sequential.release import SequentialPlan, Step, Whole, log_likelihoods
+from puffer_frames.noise.channel import TOTAL_BITS, typed
 from puffer_frames.noise.draw import Draw, other_levels
 from puffer_frames.noise.stream import ReleaseKey
-from puffer_frames.numbers.presentation import Rows
-from puffer_frames.priors.prior import Secret
+from puffer_frames.numbers.presentation import Rows, at_most, odds_text, pairs_text, plain, rounded_up
+from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.scales.cautions import warn_of_few_rows, warn_of_moved, warn_of_weakness
 from puffer_frames.scales.drift import Batch, protected_here
 from puffer_frames.scales.learned import Bootstrap, OtherTable
+
+_NEAR = 1e-12
+"""More than the rounding of a sum of probabilities."""
+
+
+def check_table_plan(plan: TableFit, /) -> None:
+    """Raise PlanFileError for parts that do not belong together.
+
+    The lifts of a release are computed from the networks of the plan, so that the loss under these is at most epsilon
+    whatever its tables say; that the tables keep the caps is checked in whole numbers. What was measured of the rows,
+    refits and attacks, is believed.
+    """
+    request, own = plan.request, plan.plan
+    check_request(request)
+    require(request.mechanism == plan.options and isinstance(plan.options, Sequential), "another mechanism")
+    require(plan.pairs == "all" and request.target.delta == 0, "another guarantee")
+    require(request.given is None and request.unit is None and not request.apart, "another guarantee")
+    check_secrets(plan)
+    require(tuple(column.name for column in plan.columns) == request.public, "other columns")
+    for column in plan.columns:
+        _check_column(column, plan)
+    epsilon = request.target.epsilon
+    require(own.epsilon == below(epsilon), "another epsilon")
+    require(own.reserve == reserve_of(own.epsilon, len(plan.names)), "another reserve")
+    require(bool(own.laws), "no network")
+    asked = [belief.resamples for belief in request.beliefs if isinstance(belief, Bootstrap)]
+    require(plan.refits >= max(asked, default=0), "fewer networks than were asked for")
+    drawn = own.laws[: 1 + plan.refits]  # another table may be the same one
+    kinds = {law.shares.tobytes() + law.trees[0].tables[0].tobytes() for law in drawn}
+    require(len(kinds) == len(drawn), "a network twice")
+    sizes = tuple(len(column.levels) for column in plan.columns if column.source is None)
+    for law in own.laws:
+        _check_law(law, sizes, len(plan.rows_per_secret))
+    require(sorted(step.column for step in own.steps) == list(range(len(sizes))), "columns that are released twice")
+    for step in own.steps:
+        _check_step(step, plan, sizes[step.column])
+    require(0 < plan.planned <= plan.rows, "more rows than there are")
+    for shares in (plan.kept.changed, plan.kept.changed_of):
+        require(tuple(shares) == plan.names, "changes of other columns")
+    require(bool(plan.others), "nothing that was measured")
+    held = plan.held
+    if held is not None:
+        numbers = range(len(plan.rows_per_secret))
+        right = len(held.secrets) > 1 and list(held.secrets) == [k for k in numbers if k in held.secrets]
+        require(right and bool(held.attacks) and len(held.raw) == len(held.secrets), "attacks on something else")
+        require(all(len(each.auc) == len(held.raw) for each in held.attacks), "attacks on something else")
+    plan.refuse()
+
+
+def _check_column(column: TableColumn, plan: TableFit) -> None:
+    require(bool(column.levels) and len({*map(typed, column.levels)}) == len(column.levels), "a level twice")
+    require(None not in column.levels[:-1], "a missing value that is not the last level")
+    if column.source is not None:
+        source = next((other for other in plan.columns if other.name == column.source), None)
+        require(source is not None and source.source is None, "a function of a column that is not drawn")
+        assert source is not None
+        good = len(column.codes) == len(source.levels) and set(column.codes) <= set(range(len(column.levels)))
+        require(good, "a function of other levels")
+    edges = column.edges
+    if edges is not None:
+        there = [level for level in column.levels if level is not None]
+        rising = edges.shape == (len(there) - 1,) and bool(np.isfinite(edges).all() and (np.diff(edges) > 0).all())
+        numbers = all(isinstance(level, (int, float)) and not isinstance(level, bool) for level in there)
+        require(rising and numbers, "cells of no numbers")
+        values = np.array(there, dtype=np.float64)
+        require(bool((np.searchsorted(edges, values) == np.arange(values.size)).all()), "a value of another cell")
+
+
+def _check_law(law: NetworkLaw, sizes: tuple[int, ...], secrets: int) -> None:
+    require(bool(law.trees) and law.shares.shape == (len(law.trees), secrets), "a network of other secrets")
+    _check_laws(law.shares.T)
+    for tree in law.trees:
+        parents = tree.parents
+        require(len(parents) == len(tree.tables) == len(sizes), "a tree of other columns")
+        require(parents.count(-1) == 1 and all(-1 <= k < len(sizes) for k in parents), "a tree that is none")
+        for column in range(len(sizes)):
+            above = {column}
+            while (column := parents[column]) >= 0:
+                require(column not in above, "a tree that is none")
+                above.add(column)
+        for column, table in enumerate(tree.tables):
+            parent = parents[column]
+            require(table.shape == (secrets, sizes[parent] if parent >= 0 else 1, sizes[column]), "another shape")
+            _check_laws(table)
+
+
+def _check_laws(laws: FloatArray) -> None:
+    require(bool((laws > 0).all() and np.isfinite(laws).all()), "a probability that is none")
+    require(bool((np.abs(laws.sum(axis=-1) - 1) < _NEAR).all()), "probabilities of another sum")
+
+
+def _check_step(step: Step, plan: TableFit, size: int) -> None:
+    options, name = plan.options, plan.names[step.column]
+    known = options.reader_cap * (name not in options.known)
+    require(step.reader_cap == known, "another bound for readers who know the value")
+    require(step.most == options.step * plan.plan.epsilon, "another step")
+    contexts, secrets = len(step.weights), len(plan.rows_per_secret)
+    require(step.weights.shape == (contexts, secrets, size, size) and contexts > 0, "tables of another shape")
+    require(step.centres.shape == (contexts, secrets * size), "contexts of another shape")
+    require(bool(np.isfinite(step.centres).all()), "a context that is none")
+    for table in step.weights:
+        _check_table(table, step, options)
+
+
+def _check_table(table: Whole, step: Step, options: Sequential) -> None:
+    """Rows of probabilities that keep both caps, in whole numbers."""
+    least = LEAST_SHARE / table.shape[-1] * (1 << TOTAL_BITS)  # rounding to whole numbers must be next to nothing
+    require(bool((table >= least).all()), "a probability that is none, or next to none")
+    sums = table.reshape(-1, table.shape[-1]).tolist()
+    require(all(sum(row) == 1 << TOTAL_BITS for row in sums), "probabilities of another sum")
+    require(step.reader_cap > 0 or bool((table == table[0]).all()), "a table that sees the secret")
+    require(keeps_caps(table, step.reader_cap, options.cap), "a table beyond its caps")
+
+
+_WHAT = "the released values of one row together"
+_MOST_SHOWN, _FEW_SECRETS = 15, 3
+"""Columns that have a line, and secrets that have a share each."""
+_MUCH = 0.25
+"""A column of which more is changed is named."""
+
+
+def table_rows(plan: TableFit, /) -> Rows:
+    """Labels and texts, in order."""
+    target = plan.request.target
+    rows = [
+        ("hidden", _hidden(plan)),
+        ("price", _price(plan)),
+        *_columns(plan),
+        *([("next", _next(plan))] if _next(plan) else []),
+        ("pairs", pairs_text(plan.pairs, apart=False)),
+        ("meaning", f"{odds_text(_WHAT, epsilon=target.epsilon, delta=0.0)}, under {plan.belief_words}"),
+        (
+            "other networks",
+            f"fitted again: delta at most {rounded_up(plan.worst_delta, digits=2):g}; about 99 % of losses at most "
+            f"{plan.worst_tail:.2f}, AUC about {plan.worst_auc:.2f} (measured)",
+        ),
+        (
+            "readers",
+            f"one who knows the whole row: a loss of at most {plain(plan.reader_loss)}; any: {plain(plan.cap)}; one "
+            "who knows some columns: not bounded by epsilon",
+        ),
+        ("order", f"{_order(plan)} (contexts)"),
+    ]
+    if derived := [f"{c.name} of {c.source}" for c in plan.columns if c.source is not None]:
+        rows.append(("computed", ", ".join(derived)))
+    secrets = ", ".join(f"{secret!r} {count:,}" for secret, count in plan.rows_per_secret.items())
+    rows.append(("rows", f"{secrets}; planned on {plan.planned:,}"))
+    rows.append(("keep private", "this plan holds exact statistics of every secret; publish the certificate only"))
+    return rows
+
+
+def _order(plan: TableFit) -> str:
+    steps = plan.plan.steps
+    listed = ", ".join(f"{plan.names[step.column]} ({len(step.weights)})" for step in steps[:_MOST_SHOWN])
+    return listed + f", and {len(steps) - _MOST_SHOWN} more" * (len(steps) > _MOST_SHOWN)
+
+
+def _hidden(plan: TableFit) -> str:
+    if plan.held is None:
+        return "no attack was tried on rows that the network was not fitted to"
+    allowed = largest_auc(plan.request.target.epsilon)
+    best, raw = max(plan.held.best), max(plan.held.raw)
+    told = "; THE RAW COLUMNS TELL NO MORE" * (best >= raw)
+    return (
+        f"the best of {len(plan.held.attacks)} attackers tells the secret of held-out rows{plan.attacked_words} with "
+        "an AUC of "
+        f"{best:.2f} (raw columns {raw:.2f}; epsilon allows {allowed:.2f} under the network){told}"
+    )
+
+
+def _price(plan: TableFit) -> str:
+    changed = sum(plan.kept.changed.values()) / len(plan.kept.changed)
+    return (
+        f"{100 * changed:.1f} % of labels and cells changed; shares of levels within {plan.kept.marginals:.4f} on "
+        f"average, of pairs of columns within {plan.kept.pairs:.3f} (total variation)"
+    )
+
+
+def _columns(plan: TableFit) -> Rows:
+    """Each column in words, the most changed first; of many the first."""
+    found = []
+    cells = {column.name for column in plan.columns if column.is_in_cells}
+    ordered = sorted(plan.kept.changed.items(), key=lambda entry: -entry[1])
+    for name, share in ordered[:_MOST_SHOWN]:
+        distance = plan.kept.distance.get(name)
+        same = "in the same cell" if name in cells else "unchanged"
+        near = "" if distance is None else f", off by {'at most ' * (name in cells)}{distance:.3g} on average"
+        found.append((name, f"{100 * (1 - share):.0f} % {same}{near} (changed: {_by_secret(plan, name)})"))
+    if left := ordered[_MOST_SHOWN:]:
+        least = math.floor(100 * (1 - left[0][1]))
+        found.append(("others", f"{len(left)} columns, each at least {least} % unchanged: plan.kept has them all"))
+    return found
+
+
+def _by_secret(plan: TableFit, name: str) -> str:
+    shares = dict(zip(plan.rows_per_secret, plan.kept.changed_of[name], strict=True))
+    if len(shares) <= _FEW_SECRETS:
+        return ", ".join(f"{secret!r} {100 * share:.0f} %" for secret, share in shares.items())
+    low, high = min(shares, key=lambda s: shares[s]), max(shares, key=lambda s: shares[s])
+    return f"from {100 * shares[low]:.0f} % for {low!r} to {100 * shares[high]:.0f} % for {high!r}"
+
+
+def _next(plan: TableFit) -> str:
+    """What may make a release better, where something stands out; empty where nothing does."""
+    if plan.held is not None and max(plan.held.best) >= max(plan.held.raw):
+        return "do not publish this: attackers tell the secret from the release as well as from the raw columns"
+    if plan.is_far:
+        return "add Bootstrap(5) to beliefs, take Sequential(step=0.15), or release fewer columns: see other networks"
+    changed = sorted((share, name) for name, share in plan.kept.changed.items() if share > _MUCH)
+    if not changed:
+        return ""
+    names = ", ".join(name for _, name in changed[: -_FEW_SECRETS - 1 : -1])
+    return f"too many changes? Leave out {names}, merge rare levels there, or ask for a larger epsilon"
+
 
 FEW_COLUMNS = 4
 """More public columns are released column by column by default."""
@@ -92,17 +305,22 @@ class FittedTable(TableFit, Fitted[CodedRows]):
             )
 
     def text(self, compared: Compared | None, /) -> Rows:
-        """Labels and texts, in order."""
         return table_rows(self)
 
     def figures(self) -> PlanFigures:
         """What its report shows as pictures."""
-        return table_figures(self)
+        errors = tuple(
+            ColumnError(name=name, error=share, constant=1.0, spread=None) for name, share in self.kept.changed.items()
+        )
+        losses = (
+            ("the fitted network", *at_most(self.request.target.epsilon)),
+            ("networks fitted again", *at_most(self.worst_tail)),
+        )
+        return PlanFigures(whom="of one record", what=_WHAT, errors=errors, losses=losses)
 
     def complete(
         self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: RowOrder | None
     ) -> CompleteRows:
-        """The rows of a table that may be those of the plan."""
         check_columns(table, self.request, roles, kinds=kinds, coded=self.request.public)
         return complete_rows(table, roles, self.request, layout=layout)
 
@@ -111,7 +329,6 @@ class FittedTable(TableFit, Fitted[CodedRows]):
         return read_again(rows, self.request, self.columns)
 
     def rows_of(self, seen: CodedRows, /) -> dict[Secret, int]:
-        """Rows of each secret among them."""
         return dict(seen.rows_per_secret)
 
     def measure(self, seen: CodedRows, /) -> Batch:
@@ -129,7 +346,6 @@ class FittedTable(TableFit, Fitted[CodedRows]):
         return [likely, *rows_found(", ".join(self.request.secret), self.rows_per_secret, seen.rows_per_secret)]
 
     def check_asked(self, asked: RowsRequest, /) -> None:
-        """Raise ArgumentError for what is done to noisy values."""
         for name, given in (("clip", bool(asked.bounds)), ("round", asked.to_integers)):
             if given:
                 raise ArgumentError(
@@ -144,7 +360,6 @@ class FittedTable(TableFit, Fitted[CodedRows]):
         return (self.draw(key),)
 
     def certificate(self, release: Release, /) -> Certificate:
-        """What is guaranteed of a release, its values not known yet."""
         return table_certificate(self, release)
 
     def lean(self) -> tuple[Self, tuple[str, ...]]:
@@ -152,7 +367,6 @@ class FittedTable(TableFit, Fitted[CodedRows]):
         return replace(self, request=lean_request(self.request, self.pairs)), ()
 
     def checked(self) -> Self:
-        """From a file, whose parts agree."""
         check_table_plan(self)
         return self
 

@@ -9,9 +9,8 @@ from functools import partial
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from puffer_frames.mechanisms.channel.exact import exp_below, in_integers
 from puffer_frames.mechanisms.channel.problem import Law, Problem
-from puffer_frames.mechanisms.channel.program import solve
+from puffer_frames.mechanisms.channel.program import exp_below, in_integers, solve
 from puffer_frames.mechanisms.sequential.law import NetworkLaw, Rows, fit, information, k_means, nearest, spanning_tree
 from puffer_frames.mechanisms.sequential.release import (
     SequentialPlan,
@@ -66,29 +65,15 @@ def make_plan(
 ) -> SequentialPlan:
     r"""The plan of a table under its network law.
 
-    Parameters
-    ----------
-    rows : Rows
-    epsilon : float
-        Bound of the loss of a whole row.
-    laws : sequence of NetworkLaw, optional
-        The beliefs; the fitted law of the rows by default.
-    share : float
-        By what share of epsilon the loss may grow with one column.
-    reader_caps : float, or one for each column
-        Largest loss of a column to a reader who knows its raw value; 0 for a channel that does not see the secret.
-    cap : float
-        Largest loss of a column under any belief.
-    preserve : bool
-        Whether the law of each column is kept within each context.
-    costs : sequence of array, optional
-        Cost of each output in place of each level, by column; 1 for a change by default.
-    contexts, simulated, seed : int
-        Contexts of a column at most, simulated rows, and the seed of both.
-
-    Returns
-    -------
-    SequentialPlan
+    - `epsilon`: Bound of the loss of a whole row.
+    - `laws` (sequence of NetworkLaw): The beliefs; the fitted law of the rows by default.
+    - `share`: By what share of epsilon the loss may grow with one column.
+    - `reader_caps`: Largest loss of a column to a reader who knows its raw value; 0 for a channel that does not see the
+      secret.
+    - `cap`: Largest loss of a column under any belief.
+    - `preserve`: Whether the law of each column is kept within each context.
+    - `costs` (sequence of array): Cost of each output in place of each level, by column; 1 for a change by default.
+    - `contexts`, `simulated`, `seed`: Contexts of a column at most, simulated rows, and the seed of both.
     """
     laws = tuple(laws) or (fit(rows, seed=seed),)
     rng = np.random.default_rng(seed)

@@ -19,8 +19,7 @@ from puffer_frames.papers.quilt.influence import (
     stationary_influence,
 )
 from puffer_frames.papers.quilt.nodes import Nodes, QuiltScale, empty_quilt, fixed_nodes
-from puffer_frames.priors.chain_box import ChainBox
-from puffer_frames.priors.markov import MarkovChain
+from puffer_frames.priors.markov import ChainBox, MarkovChain
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
 _POWERS = 7

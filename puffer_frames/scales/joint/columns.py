@@ -24,11 +24,12 @@ from puffer_frames.priors.joint_counts import JointCounts, JointRows
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.scales.choice import Choice, require_noise
-from puffer_frames.scales.joint.beliefs import EMPIRICAL, JointBelief, joint_beliefs
-from puffer_frames.scales.joint.coupled import coupled_scales
-from puffer_frames.scales.joint.exchange import JointScales, joint_scales
-from puffer_frames.scales.joint.measured_rows import (
+from puffer_frames.scales.joint.coupled import (
+    EMPIRICAL,
+    JointBelief,
+    coupled_scales,
     figure,
+    joint_beliefs,
     laws_of,
     levels_of,
     measured,
@@ -39,6 +40,7 @@ from puffer_frames.scales.joint.measured_rows import (
     worst_loss,
     wrong_rows,
 )
+from puffer_frames.scales.joint.exchange import JointScales, joint_scales
 
 _TINY = 2.0**-900
 """No scale is below this: the rest of the range of floats is for the grid."""
@@ -64,34 +66,19 @@ def choose_jointly(
 ) -> dict[str, Choice]:
     """The scales of several columns, each in its units, with a small weighted sum.
 
-    Parameters
-    ----------
-    joint : JointCounts
-        Of all secrets.
-    coupled : bool
-        Whether the scales rest on a coupling of whole rows, not on their joint loss, which up to 4 columns have.
-    named : sequence of secrets
-        Those that the pairs name.
-    beliefs : sequence
-        As `joint_beliefs` takes them.
-    weights : mapping of column to float
-        What a unit of its scale costs; by default 1 / standard deviation.
-    target, noise, pairs, domain, allow_zero_noise
-        As in `puffer_frames.privatize`.
-    near : mapping of column to float, optional
-        Good scales of a table like this one, from which the search starts: four times as fast.
-    rows : int
-        So many independent rows of a unit together are held to the target, and are what was measured.
+    - `joint`: Of all secrets.
+    - `coupled`: Whether the scales rest on a coupling of whole rows, not on their joint loss, which up to 4 columns
+      have.
+    - `named` (sequence of secrets): Those that the pairs name.
+    - `beliefs` (sequence): As `joint_beliefs` takes them.
+    - `weights` (mapping of column to float): What a unit of its scale costs; by default 1 / standard deviation.
+    - `target`, `noise`, `pairs`, `domain`, `allow_zero_noise`: As in `puffer_frames.privatize`.
+    - `near` (mapping of column to float): Good scales of a table like this one, from which the search starts: four
+      times as fast.
+    - `rows`: So many independent rows of a unit together are held to the target, and are what was measured.
+    Raises ArgumentError for other beliefs; CalibrationError where every column is constant, unless `allow_zero_noise`,
+    and where no scales are confirmed.
 
-    Raises
-    ------
-    ArgumentError
-        For other beliefs.
-    CalibrationError
-        Where every column is constant, unless `allow_zero_noise`, and where no scales are confirmed.
-
-    Notes
-    -----
     A column of labels has randomised response in place of noise: its scale is 1 / (log-ratio of two labels), and its
     error the share of changed labels, which by default counts in units of that of the most frequent label. A constant
     column needs no noise. Any other has a scale of at least half the smallest step between two of its
@@ -193,11 +180,7 @@ def _of_column(
 def bounded_labels(joint: JointCounts, share: Target, /) -> dict[str, Choice]:
     """Randomised response that costs at most this share of epsilon under any law, per column of labels.
 
-    Parameters
-    ----------
-    joint : JointCounts
-    share : Target
-        What each of the columns may use.
+    - `share`: What each of the columns may use.
     """
     found, belief = {}, "any prior on the levels of the table"
     first, *_, last = joint.counts

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -11,13 +12,23 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from puffer_frames.errors import CalibrationError
-from puffer_frames.numbers.rounding import up
+from puffer_frames.errors import ArgumentError, CalibrationError
+from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.joint.joint_loss import JointLoss, WrongRows
+from puffer_frames.loss.joint.joint_stick import JointStick
+from puffer_frames.loss.joint.lines import JointLaw
+from puffer_frames.loss.outcome import Verification
+from puffer_frames.noise.family import NoiseFamily
+from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, up
+from puffer_frames.numbers.target import Target
 from puffer_frames.priors.joint_counts import JointCounts, JointRows
-from puffer_frames.priors.pairs import Pairs
-from puffer_frames.priors.prior import FloatArray
-from puffer_frames.priors.row_boxes import RowBoxes
-from puffer_frames.priors.row_coupling import coupling_distance, least_distance
+from puffer_frames.priors.pairs import Pair, Pairs
+from puffer_frames.priors.prior import FloatArray, Prior, Secret
+from puffer_frames.priors.row_coupling import RowBoxes, coupling_distance, least_distance
+from puffer_frames.scales.beliefs import ONLY
+from puffer_frames.scales.choice import Choice
+from puffer_frames.scales.learned import Bootstrap, Contamination, LearnedBelief
 
 _NEAR = 4e-3
 """How near to the least distance one is searched for, as a fraction of it."""
@@ -42,25 +53,17 @@ def coupled_scales(
     r"""Scales :math:`b_k = r_k W_\infty / \varepsilon`, where :math:`W_\infty` is in the metric
     :math:`\sum_k |x_k - x'_k| / r_k`.
 
-    Parameters
-    ----------
-    tables : sequence of JointCounts
-        The scales hold for the rows of each.
-    varies : sequence of int
-        Numbers of the columns that have a scale.
-    epsilon, pairs
-        What is asked for.
-    weights : sequence of float, shape (columns with a scale,)
-        What a unit of a scale costs. The ratios r are searched for with these: at least as good as the standard
-        deviations, 1 / weight, and the ranges, and not always the best ones.
-    floors : sequence of float, shape (columns with a scale,)
-        No scale is below its own.
-    near : sequence of float, shape (columns with a scale,), optional
-        Good scales of tables like these: their ratios are taken, and no others are searched for.
+    - `tables` (sequence of JointCounts): The scales hold for the rows of each.
+    - `varies` (sequence of int): Numbers of the columns that have a scale.
+    - `epsilon`, `pairs`: What is asked for.
+    - `weights` (sequence of float, shape (columns with a scale,)): What a unit of a scale costs. The ratios r are
+      searched for with these: at least as good as the standard deviations, 1 / weight, and the ranges, and not always
+      the best ones.
+    - `floors` (sequence of float, shape (columns with a scale,)): No scale is below its own.
+    - `near` (sequence of float, shape (columns with a scale,)): Good scales of tables like these: their ratios are
+      taken, and no others are searched for.
 
-    References
-    ----------
-    docs/theory.md, section 17.
+    See docs/theory.md, section 17.
     """
     laws, labels = _pairs_of(tables, varies, pairs), _labels_of(tables[0], varies)
     units = 1 / np.asarray(weights, dtype=np.float64)
@@ -166,5 +169,265 @@ def _ratios(
 
 
 def _ratios_of(logs: FloatArray) -> FloatArray:
-    ratios: FloatArray = np.exp(np.clip(logs - logs.mean(), -30.0, 30.0))
-    return ratios
+    return np.exp(np.clip(logs - logs.mean(), -30.0, 30.0))
+
+
+EMPIRICAL = "empirical"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointBelief:
+    """One belief that the guarantee covers."""
+
+    tables: tuple[JointCounts, ...]
+    """Frequencies of rows; the guarantee is under those of each."""
+    words: str
+    """What it is, in a sentence."""
+    learned: LearnedBelief | None = None
+    """The entry that it was learned from, where there is one."""
+    shares: Mapping[Secret, float] | None = None
+    """With which probability each row of a secret is replaced by anything on the domain, where there is one."""
+
+    def clipped(self, bounds: Mapping[int, Bounds], /) -> JointBelief:
+        """With the values of each column within its bounds."""
+        tables = []
+        for table in self.tables:
+            counts = {}
+            for secret, (points, often) in table.counts.items():
+                inside = points.copy()
+                for k, (low, high) in bounds.items():
+                    inside[:, k] = inside[:, k].clip(low, high)
+                counts[secret] = inside, often
+            tables.append(replace(table, counts=counts))
+        return replace(self, tables=tuple(tables))
+
+
+def check_entries(entries: Sequence[Any], /) -> None:
+    """Raise ArgumentError for beliefs that are not about whole rows."""
+    known = (ONLY, "fitted", EMPIRICAL)
+    if any(not isinstance(entry, (JointCounts, Bootstrap, Contamination)) and entry not in known for entry in entries):
+        raise ArgumentError(
+            "beliefs",
+            rule='"empirical", frames, Bootstrap() and Contamination() for several public columns',
+            got="others",
+            hint='Say Noise(theorem="bounded"): for every prior within the domain, domain={column: (low, high)}.',
+        )
+
+
+def joint_beliefs(entries: Sequence[Any], joint: JointCounts, /) -> dict[str, JointBelief]:
+    """The beliefs by name. Frames add to the observed frequencies, unless "only" or another belief is named.
+
+    Raises ArgumentError for a frame that lacks a secret.
+    """
+    check_entries(entries)
+    named: dict[str, JointBelief] = {}
+    words = any(isinstance(entry, str) and entry != ONLY for entry in entries)
+    if words or all(isinstance(entry, JointCounts) for entry in entries):
+        named[EMPIRICAL] = JointBelief(tables=(joint,), words="the observed frequencies of whole rows of these columns")
+    for entry in entries:
+        if isinstance(entry, JointCounts):
+            number = 1 + sum(name.startswith("other table") for name in named)
+            name = "other table" if number == 1 else f"other table {number}"
+            named[name] = JointBelief(tables=(_like(entry, joint),), words="the frequencies of rows of another table")
+        elif isinstance(entry, Contamination):
+            shares = {secret: entry.share_of(secret, rows) for secret, rows in joint.rows_per_secret.items()}
+            named[entry.title] = JointBelief(tables=(joint,), words=entry.words, learned=entry, shares=shares)
+        elif isinstance(entry, Bootstrap):
+            named[entry.title] = JointBelief(tables=_resampled(entry, joint), words=entry.words, learned=entry)
+    return named
+
+
+def joint_words(entries: Sequence[Any], /) -> dict[str, str]:
+    """The names and words that `joint_beliefs` gives these entries."""
+    none = JointCounts(columns=(), counts={}, labels={})
+    empty = [replace(entry, counts={}) if isinstance(entry, JointCounts) else entry for entry in entries]
+    return {name: belief.words for name, belief in joint_beliefs(empty, none).items()}
+
+
+def _like(other: JointCounts, joint: JointCounts) -> JointCounts:
+    """The secrets of a table in another one."""
+    missing = next((secret for secret in joint.counts if secret not in other.counts), None)
+    if missing is not None:
+        raise ArgumentError(
+            "a frame among the beliefs",
+            rule="one with every secret of the protected pairs",
+            got=f"one without {missing!r}",
+            hint="List the pairs to protect without this secret, or leave the frame out.",
+        )
+    return replace(other, counts={secret: other.counts[secret] for secret in joint.counts})
+
+
+def _resampled(entry: Bootstrap, joint: JointCounts) -> tuple[JointCounts, ...]:
+    rng, tables = np.random.default_rng(int(entry.seed)), []
+    for _ in range(int(entry.resamples)):
+        counts = {}
+        for secret, (points, often) in joint.counts.items():
+            drawn = rng.multinomial(int(often.sum()), often / often.sum())
+            counts[secret] = points[drawn > 0], drawn[drawn > 0]
+        tables.append(replace(joint, counts=counts))
+    return tuple(tables)
+
+
+MOST_COLUMNS = 4
+"""Of more columns the grid is too large."""
+
+
+def any_joint_loss(choices: Iterable[Choice], /) -> float:
+    """The pure loss of a row under any law on the ranges of the columns is at most this; a column without noise is
+    constant.
+    """
+    reach = 0.0
+    for choice in choices:
+        low, high = choice.bounds or (0.0, 0.0)
+        reach += (high - low) / choice.scale if choice.scale else 0.0
+    return reach * (1 + 1e-12)
+
+
+def unrounded(target: Target, /, *, noise: NoiseFamily, columns: int) -> Target:
+    """What unrounded values of so many columns must meet so that those on the grid meet the target."""
+    for _ in range(columns):
+        target = noise.unrounded(target)
+    return target
+
+
+def figure(found: Verification, /, *, by_delta: bool) -> Bracket:
+    """What binds: the hockey stick, or the pure loss."""
+    return found.hockey_stick if by_delta else found.pure_loss
+
+
+def worst_loss(
+    belief: JointBelief,
+    scales: Sequence[float],
+    target: Target,
+    *,
+    pairs: Pairs,
+    bounds: Mapping[int, Bounds],
+    levels: Mapping[int, int],
+    rows: int,
+    by_delta: bool,
+) -> tuple[Verification, Pair]:
+    """The largest losses of a belief at scales that were confirmed for it: epsilon or delta, at most."""
+    varies = [k for k, scale in enumerate(scales) if scale]
+    wrong = None if belief.shares is None else wrong_rows(belief.shares, bounds, belief.tables[0], varies)
+    found = [
+        measured(table, scales, target, pairs=pairs, wrong=wrong, levels=levels, rows=rows) for table in belief.tables
+    ]
+    most, pair = max(found, key=lambda one: figure(one[0], by_delta=by_delta).upper)
+    loss = Verification(
+        pure_loss=_at_most([one.pure_loss for one, _ in found], math.inf if by_delta else target.epsilon),
+        hockey_stick=_at_most([one.hockey_stick for one, _ in found], target.delta if by_delta else 0.0),
+        epsilon=most.epsilon,
+    )
+    return loss, pair
+
+
+def _at_most(found: Sequence[Bracket], proved: float) -> Bracket:
+    """The largest of some brackets, each of which is proved to be at most so much."""
+    lower, upper = max(one.lower for one in found), max(one.upper for one in found)
+    return Bracket(lower=min(lower, proved), upper=min(upper, proved))
+
+
+def measured(
+    joint: JointCounts,
+    scales: Sequence[float],
+    target: Target,
+    /,
+    *,
+    pairs: Pairs,
+    enough: float | None = None,
+    wrong: WrongRows | None = None,
+    levels: Mapping[int, int] | None = None,
+    rows: int = 1,
+) -> tuple[Verification, Pair]:
+    """The joint loss of some rows at these scales, and the pair with the largest one.
+
+    - `target`: The hockey stick is measured at its epsilon, where it has a delta.
+    - `enough`: An upper bound of the pure loss of this, by default epsilon, is not made less.
+    - `wrong`: With which probability each row is replaced by anything, whatever its value.
+    - `levels` (mapping of column number to int): How many levels the columns of labels are released with, where these
+      rows may have fewer.
+    - `rows`: Of how many independent rows of a unit the loss is.
+    """
+    varies = [k for k, scale in enumerate(scales) if scale]
+    first = list(joint.counts)[:2]
+    bracket, pair = Bracket(lower=0.0, upper=0.0), (first[0], first[-1])
+    stick = None
+    if any(not scale and varies_in((joint,), k) for k, scale in enumerate(scales)):
+        bracket = Bracket(lower=0.0, upper=float("inf"))  # a column without noise in the plan, which varies here
+    elif len(varies) > MOST_COLUMNS:
+        bracket, pair = _coupled_bracket(joint, scales, pairs=pairs)
+    elif varies:
+        labels = levels_of(joint, varies) | {p: levels[k] for p, k in enumerate(varies) if levels and k in levels}
+        loss = JointLoss(laws_of(joint, varies), pairs=pairs, labels=labels, wrong=wrong)
+        used = [scales[k] for k in varies]
+        bracket = loss.bracket(used, enough=target.share(rows).epsilon if enough is None else enough)
+        pair = loss.worst_pair(used)
+        if target.delta and bracket.upper * rows > target.epsilon and loss.is_whole:
+            joint_stick = JointStick(loss, pairs=pairs, levels=labels, rows=rows)
+            worst = joint_stick.hockey_stick(used, epsilon=target.epsilon)
+            stick, pair = worst.bracket, worst.pair
+    bracket = bracket if rows == 1 else _of_rows(bracket, rows)
+    stick = stick or Bracket(lower=0.0, upper=0.0 if bracket.upper <= target.epsilon else 1.0)
+    return Verification(pure_loss=bracket, hockey_stick=stick, epsilon=target.epsilon), pair
+
+
+def _of_rows(bracket: Bracket, rows: int) -> Bracket:
+    """The pure loss of independent rows, which adds up."""
+    return Bracket(
+        lower=bracket.lower * rows * (1 - 2 * UNIT_ROUNDOFF), upper=bracket.upper * rows * (1 + 2 * UNIT_ROUNDOFF)
+    )
+
+
+def _coupled_bracket(joint: JointCounts, scales: Sequence[float], *, pairs: Pairs) -> tuple[Bracket, Pair]:
+    """Of more columns than the grid has: at least the loss of one of them, at most what a coupling of whole rows
+    proves.
+    """
+    upper = coupled_loss(joint, scales, pairs=pairs)
+    lower, worst = 0.0, (next(iter(joint.counts)), list(joint.counts)[-1])
+    for k, scale in enumerate(scales):
+        if scale:
+            one = JointLoss(laws_of(joint, [k]), pairs=pairs, labels=levels_of(joint, [k]))
+            if (found := one.bracket([scale], enough=0.0).lower) > lower:
+                lower, worst = found, one.worst_pair([scale])
+    return Bracket(lower=min(lower, upper), upper=upper), worst
+
+
+def wrong_rows(
+    shares: Mapping[Secret, float], bounds: Mapping[int, Bounds], joint: JointCounts, varies: Sequence[int]
+) -> WrongRows:
+    """Rows that are replaced by anything within the bounds, of columns that vary."""
+    domain = {k: bounds[column] for k, column in enumerate(varies) if column in bounds}
+    return WrongRows(shares=shares, domain=domain, levels=levels_of(joint, varies))
+
+
+def levels_of(joint: JointCounts, columns: Sequence[int]) -> dict[int, int]:
+    """How many levels the columns of labels among some columns have, by their place there."""
+    return {place: len(joint.labels[k]) for place, k in enumerate(columns) if k in joint.labels}
+
+
+def laws_of(joint: JointCounts, columns: Sequence[int]) -> dict[Secret, JointLaw]:
+    """The frequencies of rows of some columns, per secret."""
+    return {
+        secret: JointLaw(points=points[:, columns], weights=counts / counts.sum())
+        for secret, (points, counts) in joint.counts.items()
+    }
+
+
+def varies_in(tables: Sequence[JointCounts], column: int) -> bool:
+    """Whether a column has two values in some tables."""
+    values, _ = pooled(tables, column)
+    return bool(values.min() < values.max())
+
+
+def pooled(tables: Sequence[JointCounts], column: int) -> tuple[FloatArray, FloatArray]:
+    """All values of a column, and how often each occurs; a value may come several times."""
+    parts = [part for table in tables for part in table.counts.values()]
+    values = np.concatenate([points[:, column] for points, _ in parts])
+    return values, np.concatenate([counts.astype(np.float64) for _, counts in parts])
+
+
+def prior_of(rows: JointRows, column: int) -> Prior:
+    """The frequencies of one column."""
+    points, counts = rows
+    values, codes = np.unique(points[:, column], return_inverse=True)
+    return Prior.empirical(values, np.bincount(codes.ravel(), weights=counts).astype(np.int64))

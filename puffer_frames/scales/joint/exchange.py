@@ -16,7 +16,7 @@ from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.joint.joint_loss import LARGEST_REACH, JointLoss, JointWorst, WrongRows
 from puffer_frames.loss.joint.joint_stick import JointStick
 from puffer_frames.loss.joint.lines import JointLaw
-from puffer_frames.noise.randomised import changed_share
+from puffer_frames.noise.channel import changed_share
 from puffer_frames.numbers.arguments import check_epsilon
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.pairs import Pair, Pairs
@@ -38,17 +38,10 @@ def shrunk(
 ) -> FloatArray:
     """The smallest scales found on the ray of the given ones, none below its least one, whose loss is at most `most`.
 
-    Parameters
-    ----------
-    loss_of : function of scales
-        An upper bound of the loss, or any larger number than `most` where it is more.
-    scales : array, shape (columns,)
-        Known to be private.
-    least : array, shape (columns,)
-        No scale is below its own.
+    - `loss_of` (function of scales): An upper bound of the loss, or any larger number than `most` where it is more.
+    - `scales` (array, shape (columns,)): Known to be private.
+    - `least` (array, shape (columns,)): No scale is below its own.
 
-    Notes
-    -----
     **Guarantee**: the loss at the result was bounded, or it is the given one. **Cost**: at most 30 bounds.
     """
     private = {0.0: scales}
@@ -160,8 +153,7 @@ class Costs:
         for k, count in self.levels.items():
             share = changed_share(count, 1 / float(rates[k]))
             slopes[k] = -share * (1 - share) * float(rates[k])
-        found: FloatArray = self.weights * slopes
-        return found
+        return self.weights * slopes
 
 
 _EXCHANGES = 12
@@ -213,40 +205,21 @@ def joint_scales(
 
     The cost c of a column of numbers is its scale, that of a column of labels the share of changed labels.
 
-    Parameters
-    ----------
-    laws : mapping of secret to JointLaw
-    epsilon : float
-    pairs : "all" or pairs of secrets
-    weights : sequence of float, shape (columns,)
-    floors : sequence of float, shape (columns,)
-        No scale is below its own.
-    levels : mapping of column number to int, optional
-        How many levels each column of labels has.
-    near : sequence of float, shape (columns,), optional
-        Good scales of laws like these: the search starts there, and only there.
-    wrong : WrongRows, optional
-        With which probability each row is replaced by anything, whatever its value.
-    delta : float
-        Above 0 the scales are shrunk until the hockey stick at epsilon is about this, in their proportions or in
-        others that cost less.
-    rows : int
-        Of how many independent rows of a unit epsilon and delta are.
+    - `weights`: sequence of float, shape (columns,).
+    - `floors` (sequence of float, shape (columns,)): No scale is below its own.
+    - `levels` (mapping of column number to int): How many levels each column of labels has.
+    - `near` (sequence of float, shape (columns,)): Good scales of laws like these: the search starts there, and only
+      there.
+    - `wrong`: With which probability each row is replaced by anything, whatever its value.
+    - `delta`: Above 0 the scales are shrunk until the hockey stick at epsilon is about this, in their proportions or in
+      others that cost less.
+    - `rows`: Of how many independent rows of a unit epsilon and delta are.
+    Raises CalibrationError where no scales are confirmed.
 
-    Raises
-    ------
-    CalibrationError
-        Where no scales are confirmed.
-
-    Notes
-    -----
     **Exchange method**: minimise under the losses at the worst rows so far, find the worst row of the result, add it.
     The problem is not convex: four starts, and perhaps not the least sum. The guarantee does not rest on that: the
     result is scaled until the engine confirms it. **Rounding**: to the private side.
-
-    References
-    ----------
-    docs/theory.md, section 17.
+    See docs/theory.md, section 17.
     """
     asked = Target(epsilon=check_epsilon(epsilon), delta=delta)
     target, costs = asked.share(rows).epsilon, Costs(weights=np.asarray(weights, dtype=np.float64), levels=levels or {})
@@ -297,13 +270,7 @@ def _solved(
 
 
 def _by_delta(
-    loss: JointLoss,
-    found: JointScales,
-    target: Target,
-    pairs: Pairs,
-    costs: Costs,
-    least: FloatArray,
-    rows: int,
+    loss: JointLoss, found: JointScales, target: Target, pairs: Pairs, costs: Costs, least: FloatArray, rows: int
 ) -> JointScales:
     """The scales shrunk to a delta; as they are where that is not known, or would cost too much.
 
@@ -463,11 +430,7 @@ class _Cut:
     """The loss at one released row of one pair, as a function of 1 / scale."""
 
     def __init__(
-        self,
-        laws: Mapping[Secret, JointLaw],
-        worst: JointWorst,
-        labels: Collection[int],
-        wrong: WrongRows | None,
+        self, laws: Mapping[Secret, JointLaw], worst: JointWorst, labels: Collection[int], wrong: WrongRows | None
     ) -> None:
         self._last: tuple[FloatArray, float, FloatArray] | None = None
         self._sides = []

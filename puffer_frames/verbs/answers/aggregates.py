@@ -2,29 +2,290 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 from puffer_frames.certificates.build import of_choices, of_table
 from puffer_frames.certificates.of_aggregate import AggregateFacts, aggregate_statements, aggregate_subject
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.sentences import warnings_of
-from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.errors import ArgumentError, PriorError
+from puffer_frames.frames.columns import LARGEST_VALUE, Name, NativeFrame, as_name, as_names
+from puffer_frames.frames.local.answers import check_free_names
 from puffer_frames.frames.local.numbered import plain_label
 from puffer_frames.frames.table import Table, open_table
-from puffer_frames.noise.discrete_laplace import DiscreteLaplace
-from puffer_frames.noise.totals import COLUMNS, AnswerNoise
-from puffer_frames.priors.prior import Secret
+from puffer_frames.frames.units.asked import UnitColumns
+from puffer_frames.noise.family import NoiseFamily
+from puffer_frames.noise.laplace import DiscreteLaplace
+from puffer_frames.noise.postprocessing import Bounds, check_bounds
+from puffer_frames.noise.stream import Purpose, ReleaseKey
+from puffer_frames.noise.totals import COLUMNS, AnswerNoise, AnswerRow, answer_row, exact_sum, quotient_row, with_noise
+from puffer_frames.numbers.arguments import check_flag, check_word
+from puffer_frames.numbers.target import Target
+from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 from puffer_frames.priors.unit_rows import UnitRows
 from puffer_frames.scales.cautions import warn_of_weakness
-from puffer_frames.scales.choice import Choice
-from puffer_frames.scales.units import choose_scales
-from puffer_frames.verbs.answers.aggregate_request import AggregateRequest
-from puffer_frames.verbs.answers.curves import curve_of, errors_at, one_by_one
-from puffer_frames.verbs.answers.unit_answers import noisy_answers
+from puffer_frames.scales.choice import Choice, check_calibration
+from puffer_frames.scales.learned import POPULATION, LearnedBelief, Population
+from puffer_frames.scales.units import DeclaredValues, LawsArgument, choose_scales
+from puffer_frames.verbs.answers.checks import (
+    PROTECTIONS,
+    check_asked,
+    check_count,
+    check_integer,
+    check_integer_belief,
+    check_laws,
+    check_names,
+    check_queries,
+    check_support,
+    check_values,
+    curve_of,
+    errors_at,
+    one_by_one,
+)
 from puffer_frames.verbs.requests.arguments import AggregateArguments, takes
+from puffer_frames.verbs.requests.drawing import Drawing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AggregateRequest:
+    """What `aggregate` is asked for, apart from the frame."""
+
+    unit: str | None
+    value: str | None
+    by: tuple[str, ...]
+    queries: tuple[str, ...]
+    protect: str
+    target: Target
+    noise: NoiseFamily
+    pairs: str | Iterable[Sequence[Any]]
+    """"all", or a list of pairs."""
+    values: DeclaredValues | None
+    """The values that a unit may report, where these are protected."""
+    laws: LawsArgument
+    added: bool
+    """Whether a unit adds all its rows."""
+    domain: Bounds | None
+    divisor: float | None
+    calibration: str
+    integer: bool
+    nulls: str
+    allow_zero_noise: bool
+    drawing: Drawing
+
+    @classmethod
+    def of(cls, arguments: AggregateArguments, labels: Sequence[Name], /) -> AggregateRequest:
+        """Check what can be checked before a row is read.
+
+        Raises
+        ------
+        ColumnNotFoundError, ArgumentError, ArgumentTypeError
+            For an argument out of range.
+        """
+        target, noise = check_asked(arguments)
+        protect = check_word(arguments.protect, "protect", PROTECTIONS)
+        queries = check_queries(arguments.query, protect=protect, divisor=arguments.divisor)
+        added = check_word(arguments.contribution, "contribution", ("rows", "draw")) == "rows"
+        added = added and arguments.unit is not None  # a row is a unit's only one
+        given = arguments.pairs
+        pairs = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else given
+        names = {
+            "unit": () if arguments.unit is None else as_name(arguments.unit, labels, role="unit"),
+            "value": () if arguments.value is None else as_name(arguments.value, labels, role="value"),
+            "by": as_names(arguments.by, labels, role="by"),
+        }
+        check_names(names, asked=queries)
+        check_free_names(names["by"], role="by", taken=("query", *COLUMNS))
+        domain = _domain(arguments.domain)
+        absence = protect == "value-or-absence"
+        declared = protect in ("value", "value-or-absence")
+        found = cls(
+            unit=next(iter(names["unit"]), None),
+            value=next(iter(names["value"]), None),
+            by=names["by"],
+            queries=queries,
+            protect=protect,
+            target=target,
+            noise=noise,
+            pairs=pairs,
+            values=check_values(pairs, domain, absence=absence) if declared else None,
+            laws=_laws(arguments.laws, domain, added=added),
+            added=added,
+            domain=domain,
+            divisor=arguments.divisor,
+            calibration=check_calibration(arguments.calibration),
+            integer=check_flag(arguments.integer, "integer"),
+            nulls=arguments.nulls,
+            allow_zero_noise=check_flag(arguments.allow_zero_noise, "allow_zero_noise"),
+            drawing=Drawing.of(arguments),
+        )
+        if not found.by_extremes or domain is None:
+            return found
+        return replace(found, values=tuple((end, None) for end in domain))
+
+    def __post_init__(self) -> None:
+        if self.by_extremes and self.domain is None:
+            raise ArgumentError(
+                "domain",
+                rule="the public bounds of the value, where each row is a unit that may be absent",
+                got="none",
+                hint="The scale is published, and would tell the largest value of the table. Write domain=(low, high), "
+                "or name a unit.",
+            )
+        if self.protect == "presence" and self.unit is None and self.pairs != "all":
+            raise ArgumentError(
+                "pairs",
+                rule='left out for protect="presence" without a unit',
+                got="pairs",
+                hint="Name the column of units, or leave pairs out for every row.",
+            )
+        if not self.allow_zero_noise:
+            check_count(self.queries, protect=self.protect, added=self.added)
+        if self.integer:
+            check_integer(self.queries, noise=self.noise, delta=self.target.delta)
+            check_integer_belief(self.laws, pairs=self.pairs, protect=self.protect)
+
+    def check_values(self, values: FloatArray, /) -> None:
+        """Raise PriorError for other values than integers where noise on the integers is asked for."""
+        if self.integer and not (values == np.rint(values)).all():
+            raise PriorError(
+                f"the value column {self.value!r}",
+                rule="of integers for integer=True",
+                got="other numbers",
+                hint="Leave integer out.",
+            )
+
+    @property
+    def listed(self) -> list[Sequence[Any]]:
+        """The listed pairs; none for all."""
+        return [] if isinstance(self.pairs, str) or not isinstance(self.pairs, Iterable) else list(self.pairs)
+
+    @property
+    def columns(self) -> UnitColumns:
+        """What the rows of units are read by; units have names where they are listed, or have laws of their own."""
+        low, high = (-math.inf, math.inf) if self.domain is None else self.domain
+        return UnitColumns(
+            unit=self.unit,
+            value=self.value,
+            by=self.by,
+            nulls=self.nulls,
+            low=low,
+            high=high,
+            named=bool(self.listed) or not isinstance(self.laws, str),
+        )
+
+    @property
+    def by_extremes(self) -> bool:
+        """Whether a row may be absent, and the largest value in the domain decides how much noise hides that."""
+        known = isinstance(self.laws, str) and self.laws == "empirical"
+        return self.protect == "presence" and self.unit is None and known and self.queries != ("count",)
+
+    @property
+    def by_law(self) -> bool:
+        """Whether what is protected has the law of a unit's rows."""
+        return self.protect in ("presence", "replacement") and not self.by_extremes
+
+    @property
+    def belief(self) -> str:
+        """How the laws of the units are called."""
+        if not self.by_law:
+            return "declared values"
+        if isinstance(self.laws, LearnedBelief):
+            return self.laws.title
+        return self.laws if isinstance(self.laws, str) else "given"
+
+
+def _laws(laws: LawsArgument, domain: Bounds | None, *, added: bool) -> LawsArgument:
+    check_laws(laws)
+    if isinstance(laws, str) and laws == POPULATION:
+        laws = Population()
+    if isinstance(laws, LearnedBelief) and added:
+        raise ArgumentError(
+            "laws",
+            rule='"empirical", "gaussian" or a mapping of unit to Prior with contribution="rows"',
+            got=f"a {type(laws).__name__}",
+            hint='Say contribution="draw": one row of each unit is drawn.',
+        )
+    if isinstance(laws, Mapping) and domain is not None and not added:
+        check_support(laws, low=domain[0], high=domain[1])
+    return laws
+
+
+def _domain(domain: Sequence[float] | None) -> Bounds | None:
+    if domain is None:
+        return None
+    found = check_bounds({"value": domain}, role="domain", columns=["value"], finite=True, example="(0, 100)")
+    low, high = found["value"]
+    if max(abs(low), abs(high)) > LARGEST_VALUE:
+        raise ArgumentError("domain", rule="within 1e301 of 0", got="larger bounds", hint="Divide by a constant first.")
+    return low, high
+
+
+def noisy_answers(
+    rows: UnitRows,
+    noises: Mapping[str, AnswerNoise | None],
+    /,
+    *,
+    asked: tuple[str, ...],
+    added: bool,
+    divisor: float | None,
+    key: ReleaseKey,
+) -> list[AnswerRow]:
+    """A row per group and query."""
+    noisy = {}
+    for statistic, noise in noises.items():
+        exact = _counts(rows, added=added) if statistic == "count" else _sums(rows, added=added, key=key)
+        noisy[statistic] = with_noise(exact, noise, stream=key.stream(Purpose.NOISE, statistic))
+    table = []
+    for group in range(len(rows.groups)):
+        for name in asked:
+            if name == "mean" and divisor is None:
+                table.append(quotient_row(noisy["sum"][group], noisy["count"][group]))
+                continue
+            statistic = "sum" if name == "mean" else name
+            by = Fraction(float(divisor)) if name == "mean" and divisor is not None else Fraction(1)
+            table.append(answer_row(noisy[statistic][group], noises[statistic], by=by))
+    return table
+
+
+def _counts(rows: UnitRows, *, added: bool) -> list[Fraction]:
+    counts = np.zeros(len(rows.groups), dtype=np.int64)
+    np.add.at(counts, rows.group_of, rows.often * rows.sizes if added else rows.often)
+    return [Fraction(int(count)) for count in counts]
+
+
+def _sums(rows: UnitRows, *, added: bool, key: ReleaseKey) -> list[Fraction]:
+    """Sum of what the units of each group add, without rounding error that could depend on the others."""
+    if added:
+        unit = np.repeat(np.arange(len(rows.units)), np.diff(rows.starts))
+        contributions, group, often = rows.values, rows.group_of[unit], rows.often[unit] * rows.times
+    else:
+        unit = np.repeat(np.arange(len(rows.units)), rows.often)
+        contributions, group = rows.values[_drawn(rows, unit, key=key)], rows.group_of[unit]
+        often = np.ones(unit.size, dtype=np.intp)
+    order = np.argsort(group, kind="stable")
+    ends = np.searchsorted(group[order], np.arange(len(rows.groups) + 1))
+    parts = [order[ends[k] : ends[k + 1]] for k in range(len(rows.groups))]
+    return [exact_sum(contributions[part], often[part]) for part in parts]
+
+
+def _drawn(rows: UnitRows, unit: IndexArray, *, key: ReleaseKey) -> IndexArray:
+    """Place of the value of one row of each unit.
+
+    The row is a random word times the number of rows, its high half: uniform up to rows / 2**64.
+    """
+    words = key.stream(Purpose.ROW_OF_A_UNIT).words(range(unit.size))
+    ends = np.cumsum(rows.times)
+    sizes = rows.sizes[unit].astype(np.uint64)
+    half = np.uint64(32)
+    low = (words & np.uint64(0xFFFFFFFF)) * sizes >> half
+    drawn = (((words >> half) * sizes + low) >> half).astype(np.intp)
+    return np.searchsorted(ends, (ends - rows.times)[rows.starts[unit]] + drawn, side="right")
 
 
 @takes(AggregateArguments)
@@ -244,12 +505,7 @@ def _table(
 ) -> tuple[dict[str, list[Secret]], dict[str, list[Any]]]:
     """Labels of the groups, and numbers: a row per group and query."""
     answers = noisy_answers(
-        rows,
-        noises,
-        asked=request.queries,
-        added=request.added,
-        divisor=request.divisor,
-        key=request.drawing.key(),
+        rows, noises, asked=request.queries, added=request.added, divisor=request.divisor, key=request.drawing.key()
     )
     labels = {name: [group[k] for group in rows.groups for _ in request.queries] for k, name in enumerate(request.by)}
     numbers: dict[str, list[Any]] = {"query": list(request.queries) * len(rows.groups)}

@@ -3,20 +3,74 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from numbers import Real
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import check_distinct
+from puffer_frames.frames.table import Table
 from puffer_frames.noise.families import noise_family
 from puffer_frames.noise.family import NoiseFamily
+from puffer_frames.noise.totals import AnswerNoise, AnswerRow, answer_row
 from puffer_frames.numbers.arguments import as_float, check_word
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import PUBLISHED_FOR
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.scales.learned import POPULATION, Contamination, Population
-from puffer_frames.verbs.requests.arguments import AnswerArguments
+from puffer_frames.verbs.requests.arguments import AggregateArguments, AnswerArguments, HistogramArguments
+
+_COLUMNS = ("epsilon", "query", "scale", "expected_error", "reach_95")
+
+Arguments = TypeVar("Arguments", AggregateArguments, HistogramArguments)
+
+
+def one_by_one(arguments: Arguments, /) -> list[Arguments] | None:
+    """The arguments with each of several epsilons; None where there is one.
+
+    Raises ArgumentError for an empty list, and a ledger, into which nothing would be written.
+    """
+    given: Any = arguments.epsilon
+    several = isinstance(given, Sequence) and not isinstance(given, str)
+    if not (several or getattr(given, "ndim", 0) > 0):
+        return None
+    pairs: Any = getattr(arguments, "pairs", None)
+    once: dict[str, Any] = {"pairs": list(pairs)} if isinstance(pairs, Iterator) else {}  # it can be read once
+    found = [replace(arguments, epsilon=epsilon, **once) for epsilon in given]
+    if not found:
+        raise ArgumentError("epsilon", rule="one number, or several", got="none", hint="Write epsilon=[0.1, 1.0].")
+    if arguments.ledger is not None:
+        raise ArgumentError(
+            "ledger",
+            rule="left out where epsilon lists several numbers",
+            got="one",
+            hint="Nothing is released then: choose one epsilon, and name the ledger with it.",
+        )
+    return found
+
+
+def errors_at(
+    epsilon: float, noises: Mapping[str, AnswerNoise | None], asked: Mapping[str, Fraction], /
+) -> list[AnswerRow | tuple[object, ...]]:
+    """A row of a curve per query; `asked` are their public divisors, 0 for one whose error depends on the answer."""
+    found: list[AnswerRow | tuple[object, ...]] = []
+    for query, divisor in asked.items():
+        if not divisor:
+            found.append((float(epsilon), query, None, None, None))
+            continue
+        _, scale, error, _, reach = answer_row(Fraction(0), noises["sum" if query == "mean" else query], by=divisor)
+        found.append((float(epsilon), query, scale, error, reach))
+    return found
+
+
+def curve_of(table: Table, rows: Sequence[Sequence[object]], /) -> NativeFrame:
+    """A small frame of the rows of a curve."""
+    columns = zip(_COLUMNS, map(list, zip(*rows, strict=True)), strict=True)
+    return table.answers(labels={}, numbers=dict(columns))
+
 
 QUERIES = ("sum", "count", "mean")
 PROTECTIONS = ("presence", "value", "value-or-absence", "replacement")
@@ -148,10 +202,7 @@ def check_values(
 ) -> tuple[tuple[float, float | None], ...]:
     """The declared pairs of values, or the extremes of the domain.
 
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        Where neither is given, and for pairs of something else.
+    Raises ArgumentError, ArgumentTypeError where neither is given, and for pairs of something else.
     """
     if isinstance(pairs, str):
         if pairs == "all" and domain is not None:

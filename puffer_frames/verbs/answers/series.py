@@ -30,7 +30,7 @@ from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.series import choose_noise
 from puffer_frames.scales.series_counts import ReleasedCounts
 from puffer_frames.scales.transported_series import suits_transport
-from puffer_frames.verbs.answers.curves import curve_of, errors_at, one_by_one
+from puffer_frames.verbs.answers.checks import curve_of, errors_at, one_by_one
 from puffer_frames.verbs.answers.series_request import SeriesRequest, check_bins, check_numbers
 from puffer_frames.verbs.requests.arguments import HistogramArguments, takes
 

@@ -15,9 +15,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from puffer_frames.numbers.intervals import epsilon_at_least, share_at_least, share_at_most
+from puffer_frames.numbers.rounding import epsilon_at_least, share_at_least, share_at_most
 from puffer_frames.priors.prior import FloatArray, IndexArray
-from puffer_frames.verbs.auditing.released_column import ReleasedColumn
+from puffer_frames.verbs.auditing.columns import ReleasedColumn
 
 _LARGEST = 700.0
 
@@ -191,8 +191,7 @@ def _interval_hits(column: ReleasedColumn, secrets: IndexArray, count: int) -> F
     sums = np.concatenate([np.zeros((count, 1)), np.cumsum(cells, axis=1)], axis=1)
     first, last = np.triu_indices(edges.size + 2, k=1)
     kept = last - first < edges.size + 1
-    hits: FloatArray = sums[:, last[kept]] - sums[:, first[kept]]
-    return hits
+    return sums[:, last[kept]] - sums[:, first[kept]]
 
 
 def _label_hits(column: ReleasedColumn, secrets: IndexArray, count: int) -> FloatArray:

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.numbers.intervals import share_at_least, share_at_most
 from puffer_frames.numbers.presentation import lower_text, plain, upper_text
+from puffer_frames.numbers.rounding import share_at_least, share_at_most
 from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.verbs.auditing.guesser import (
     Bound,
@@ -76,8 +76,7 @@ def ratios_to_prior(
 ) -> FloatArray:
     """Log of P(secret | row) / P(secret) in some of the rows, where a secret counts by its weight."""
     counts = np.bincount(secrets[trained], minlength=scores.shape[1])
-    found: FloatArray = scores - np.log(np.maximum(counts, 0.5) * weights)
-    return found
+    return scores - np.log(np.maximum(counts, 0.5) * weights)
 
 
 def learned_bounds(

@@ -51,8 +51,7 @@ def label_ends(
 def uniform_noise(ends: tuple[FloatArray, FloatArray], rng: np.random.Generator, /) -> FloatArray:
     """Uniform numbers between the ends of each row: uniform on (0, 1) under the certified law."""
     low, high = ends
-    found: FloatArray = low + rng.random(low.size) * (high - low)
-    return found
+    return low + rng.random(low.size) * (high - low)
 
 
 def p_of_law(uniform: FloatArray, /) -> float:
@@ -178,8 +177,7 @@ def _standard(values: FloatArray) -> FloatArray:
     """The middle values alone count: heavy tails would hide all else."""
     clipped = np.clip(values, *np.quantile(values, (0.02, 0.98)))
     spread = float(clipped.std())
-    standard: FloatArray = (clipped - clipped.mean()) / (spread or 1.0)
-    return standard
+    return (clipped - clipped.mean()) / (spread or 1.0)
 
 
 def smallest(found: Iterable[float], /) -> float:

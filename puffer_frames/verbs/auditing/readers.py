@@ -128,12 +128,10 @@ def _few(codes: IndexArray, numbers: FloatArray | None) -> IndexArray:
     """The cells of numbers, or the labels with most rows and one number for all others."""
     if numbers is not None and np.isfinite(numbers).any():
         edges = np.unique(np.quantile(numbers[np.isfinite(numbers)], np.arange(1, _CELLS) / _CELLS))
-        cells: IndexArray = np.searchsorted(edges, numbers)
-        return cells
+        return np.searchsorted(edges, numbers)
     _, places, counts = np.unique(codes, return_inverse=True, return_counts=True)
     ranks = np.argsort(np.argsort(-counts, kind="stable"), kind="stable")
-    found: IndexArray = np.minimum(ranks[places], _LEVELS - 1)
-    return found
+    return np.minimum(ranks[places], _LEVELS - 1)
 
 
 def _best(rows: AuditRows, known: Sequence[_Known], *, alpha: float, rng: np.random.Generator) -> _Shown | None:
@@ -190,8 +188,7 @@ def _log_ratio(outputs: IndexArray, known: IndexArray, second: IndexArray, train
     both = counts.sum(axis=0) + 1 / counts.shape[2]
     laws = counts + _SMOOTHED * both / both.sum(axis=1, keepdims=True)
     logs = np.log(laws / laws.sum(axis=2, keepdims=True))
-    ratios: FloatArray = (logs[0] - logs[1])[known, outputs]
-    return ratios
+    return (logs[0] - logs[1])[known, outputs]
 
 
 def _side_by_side(
@@ -205,8 +202,7 @@ def _side_by_side(
     counts = np.bincount(keys, minlength=2 * int(known.max(initial=0)) + 2)
     common = np.minimum(counts[0::2], counts[1::2])
     ranks = np.arange(keys.size) - np.searchsorted(keys, keys)
-    found: IndexArray = places[ranks < common[keys // 2]]
-    return found
+    return places[ranks < common[keys // 2]]
 
 
 def _area(own: FloatArray, other: FloatArray) -> float:

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import small_frame
-from puffer_frames.numbers.presentation import Rows, as_html, as_text, shown
+from puffer_frames.numbers.presentation import Printed, Rows, shown
 
 Result: TypeAlias = Literal["passed", "failed", "not applicable", "information"]
 _SHOWN = 12
@@ -64,7 +64,7 @@ class AuditedPair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class AuditReport:
+class AuditReport(Printed):
     """Whether a release is what its certificate says, and what a guesser of the secret wins.
 
     It holds exact statistics of every secret: keep it private.
@@ -100,14 +100,6 @@ class AuditReport:
             rows.append(("guessers", _table(self.pairs)))
         private = "this report holds exact statistics of every secret"
         return "Audit: the release beside the original", [*rows, ("keep private", private)]
-
-    def __str__(self) -> str:
-        return as_text(*self._shown())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return as_html(*self._shown())
 
 
 def check_of(name: str, result: Result, why: str, /, *, found: float = math.nan, limit: float = math.nan) -> AuditCheck:

@@ -14,9 +14,8 @@ from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import NativeFrame, not_found
 from puffer_frames.frames.side_by_side import PlainColumn, read_columns
 from puffer_frames.priors.prior import IndexArray
-from puffer_frames.verbs.auditing.columns import RowStrata, column_of, listed_key
+from puffer_frames.verbs.auditing.columns import ReleasedColumn, RowStrata, column_of, listed_key
 from puffer_frames.verbs.auditing.guesser import PairOfCodes
-from puffer_frames.verbs.auditing.released_column import ReleasedColumn
 
 _MOST_PAIRS, _FEWEST_PAIRS = 300, 6
 _MOST_STRATA = 60
@@ -60,14 +59,8 @@ def rows_of(
 ) -> AuditRows:
     """Read both, and lay them side by side.
 
-    Raises
-    ------
-    ArgumentTypeError
-        For a frame that is not in memory.
-    ColumnNotFoundError
-        Where the original lacks the secret.
-    ArgumentError
-        Where the rows of the original are not as many as those of the release.
+    Raises ArgumentTypeError for a frame that is not in memory; ColumnNotFoundError where the original lacks the secret;
+    ArgumentError where the rows of the original are not as many as those of the release.
     """
     known = (*certificate.public, *certificate.kept, *certificate.given)
     after = read_columns(released, role="released", known=known, rows=certificate.rows)

@@ -8,15 +8,14 @@ from itertools import product
 from typing import Any
 
 from puffer_frames.errors import ArgumentError
-from puffer_frames.mechanisms.arguments import CalibrateArguments, Options
+from puffer_frames.mechanisms.arguments import CalibrateArguments, Options, check_mechanism
 from puffer_frames.mechanisms.channel.options import Channel
-from puffer_frames.mechanisms.checks import check_mechanism
 from puffer_frames.mechanisms.noise.options import Noise
 from puffer_frames.mechanisms.sequential.options import Sequential
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BERNOULLI, BOUNDED, GAUSSIAN, KANTOROVICH, MIXTURE, TRANSLATION
 from puffer_frames.scales.beliefs import ONLY
-from puffer_frames.scales.joint.measured_rows import MOST_COLUMNS
+from puffer_frames.scales.joint.coupled import MOST_COLUMNS
 from puffer_frames.scales.learned import Contamination, LearnedBelief
 from puffer_frames.verbs.requests.arguments import CompareArguments
 

@@ -24,12 +24,10 @@ from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.noise import mechanism as noises
 from puffer_frames.mechanisms.noise.drift import target_of
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
-from puffer_frames.mechanisms.noise.labels import with_labels
-from puffer_frames.mechanisms.noise.merged_strata import with_merged
 from puffer_frames.mechanisms.noise.options import Noise
-from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_units
+from puffer_frames.mechanisms.noise.strata_plan import with_labels, with_merged
 from puffer_frames.mechanisms.noise.text import spread_of
-from puffer_frames.mechanisms.noise.unit_rows_seen import with_units
 from puffer_frames.mechanisms.registry import mechanism_for
 from puffer_frames.mechanisms.request import Request, is_joint
 from puffer_frames.mechanisms.sequential.columns import CodedRows
@@ -45,7 +43,7 @@ from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.beliefs import MANY_SECRETS
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import ANY_LAW, POPULATION
-from puffer_frames.scales.robustness import joint_leanings, strata_leanings
+from puffer_frames.scales.drift import joint_leanings, strata_leanings
 from puffer_frames.verbs.comparing.alternatives import (
     SEEING,
     WITHIN_CAP,
@@ -126,17 +124,10 @@ def rows_of(
 ) -> list[ComparedRow]:
     """The rows of a plan of noise: of each column.
 
-    Parameters
-    ----------
-    plan : Plan
-    spreads : mapping of column to Spread
-        Of columns of numbers.
-    belief, mechanism : str
-        What they are called.
-    quoted : bool
-        Whether the theorem has a condition for this belief.
-    seconds : float
-        What the plan took.
+    - `spreads` (mapping of column to Spread): Of columns of numbers.
+    - `belief`, `mechanism`: What they are called.
+    - `quoted`: Whether the theorem has a condition for this belief.
+    - `seconds`: What the plan took.
     """
     target, several = plan.request.target, len(plan.choices) > 1
     together = all(choice.adds_up for choice in plan.choices.values())

@@ -9,14 +9,76 @@ from numbers import Real
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri, stdtrit
 
 from puffer_frames.errors import ArgumentError, ColumnNotFoundError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import small_frame
-from puffer_frames.numbers.presentation import Rows, as_html, as_text, shown
+from puffer_frames.numbers.presentation import Printed, Rows, shown
 from puffer_frames.priors.prior import FloatArray
-from puffer_frames.verbs.estimating.scored import Scores
+
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+CLEAR = 3.0
+"""The spread behind the noise must be so many standard errors from 0, in every direction."""
+_RARE = float(ndtri(0.01))
+"""With a spread so many standard errors above the cut one release in a hundred has an answer."""
+_ANGLES = 500
+_HALVINGS = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scores:
+    r"""How exact an estimate :math:`\hat\beta = A / B` is.
+
+    The score of the coefficient t above it, :math:`A - (\hat\beta + t) B`, has the variance
+    :math:`B^2 (q_0 + q_1 t + q_2 t^2)`.
+    """
+
+    constant: float
+    linear: float
+    square: float
+    cut: float = CLEAR
+    """There is an answer where B is more than so many standard errors from 0."""
+
+    def interval(self, level: float, /) -> tuple[float, float]:
+        """How far below and above the estimate its interval ends."""
+        if self.square <= 0 or self.constant <= 0:  # without error of B, or of anything
+            reach = -float(ndtri((1 - level) / 2)) * math.sqrt(max(self.constant, 0.0))
+            return -reach, reach
+        angles = np.linspace(0, math.pi / 2, _ANGLES + 2)[:-1]
+        moves = math.sqrt(self.constant / self.square) * np.tan(angles)
+        return self._end(-moves, level), self._end(moves, level)
+
+    def _end(self, moves: FloatArray, level: float) -> float:
+        """The last one in the interval; the first one is 0, and the last is not in it."""
+        held = int(np.flatnonzero(self._hold(moves, level))[-1])
+        inside, outside = moves[held : held + 2].tolist()
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (inside + outside)
+            if self._hold(np.array([middle]), level)[0]:
+                inside = middle
+            else:
+                outside = middle
+        return float(outside)
+
+    def _hold(self, moves: FloatArray, level: float) -> BoolArray:
+        """Whether coefficients that are so far above the estimate are in the interval."""
+        variances = self.constant + moves * (self.linear + moves * self.square)
+        deviations = np.sqrt(np.maximum(variances, np.finfo(float).tiny))
+        tau = -moves / deviations
+        r = -(self.linear + 2 * self.square * moves) / (2 * deviations * math.sqrt(self.square))
+        tau, r = np.where(r < 0, -tau, tau), np.abs(r).clip(1e-12, 1.0)
+        told = 1 / math.sqrt(self.square) - r * tau
+        begin = (self.cut - told) / r
+        share = ndtr(-begin)
+        # the likeliest part is even about 0, unless it starts where the law does
+        even = -ndtri((1 - level * share) / 2)
+        upper = -ndtri((1 - level) * share)
+        within = np.where(even <= -begin, np.abs(tau) <= even, tau <= upper)
+        return (within & (told >= self.cut + _RARE) & (variances > 0)) | (moves == 0)
+
 
 Target: TypeAlias = Literal["table", "population"]
 Number: TypeAlias = Any
@@ -37,7 +99,7 @@ class Interval(NamedTuple):
 
 @short_traceback
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
-class Estimate:
+class Estimate(Printed):
     """What a statistic of the values behind a release is estimated to be.
 
     `value` and `standard_error` are floats for one number, arrays for several: a matrix for covariances, else in the
@@ -168,14 +230,6 @@ class Estimate:
         rows = [("of", f"{of}; {self.rows:,} released rows"), ("estimates", text), ("interval", "at 95 %")]
         rows += [("assumed", assumption) for assumption in self.assumptions]
         return f"Estimate: {self.what}", [*rows, *(("note", note) for note in self.notes)]
-
-    def __str__(self) -> str:
-        return as_text(*self._shown())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return as_html(*self._shown())
 
 
 def _label(part: object) -> str:

@@ -13,15 +13,18 @@ from puffer_frames.errors import ArgumentError, short_traceback
 from puffer_frames.frames.columns import Name
 from puffer_frames.numbers.presentation import as_text, shown, shown_names
 from puffer_frames.priors.prior import FloatArray
-from puffer_frames.verbs.estimating.estimated import Estimate, Target
+from puffer_frames.verbs.estimating.estimated import CLEAR, Estimate, Scores, Target
 from puffer_frames.verbs.estimating.laws import Unfolding, check_shares, histogram_of, quantiles_of
-from puffer_frames.verbs.estimating.levels import counts_of_levels, mean_kept
-from puffer_frames.verbs.estimating.members import means_of_members, terms_of
-from puffer_frames.verbs.estimating.moments import Figure, correlation_of, covariance_of, mean_of, variance_of
-from puffer_frames.verbs.estimating.noisy import NoisyColumn
-from puffer_frames.verbs.estimating.regression import regression
-from puffer_frames.verbs.estimating.released_columns import ReleasedColumns
-from puffer_frames.verbs.estimating.scored import CLEAR, Scores
+from puffer_frames.verbs.estimating.levels import counts_of_levels, mean_kept, means_of_members, terms_of
+from puffer_frames.verbs.estimating.moments import (
+    Figure,
+    correlation_of,
+    covariance_of,
+    mean_of,
+    regression,
+    variance_of,
+)
+from puffer_frames.verbs.estimating.released_columns import NoisyColumn, ReleasedColumns
 
 INTERCEPT = "intercept"
 """Name of the first coefficient of a regression."""

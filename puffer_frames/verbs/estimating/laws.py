@@ -26,7 +26,7 @@ import numpy as np
 from puffer_frames.errors import ArgumentError
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.priors.prior import FloatArray, IndexArray
-from puffer_frames.verbs.estimating.noisy import NoisyColumn
+from puffer_frames.verbs.estimating.released_columns import NoisyColumn
 
 MOST_POINTS = 1024
 """Support points of a grid that nobody has asked for."""
@@ -85,8 +85,7 @@ def even_support(column: NoisyColumn, /, *, step: float | None = None) -> FloatA
         first, last = math.floor(low / step), math.ceil(high / step)
         if last - first >= MOST_POINTS:
             raise OverflowError
-        points: FloatArray = np.arange(first, last + 1) * step
-        return points
+        return np.arange(first, last + 1) * step
     scales = [noise.scale for noise in column.noises if noise is not None]
     wanted = _PER_SCALE * (high - low) / min(scales) if scales else 0.0
     return np.linspace(low, high, int(min(max(_POINTS, wanted), MOST_POINTS))) if high > low else np.array([low])
@@ -189,18 +188,14 @@ class UnfoldedLaw:
     def _below(self, law: FloatArray, ends: FloatArray) -> FloatArray:
         whole = np.append(0.0, np.cumsum(law))
         if self.is_grid and self.support.size > 1:
-            found: FloatArray = np.interp(ends, self._edges(), whole)
-            return found
-        steps: FloatArray = whole[np.searchsorted(self.support, ends, side="right")]
-        return steps
+            return np.interp(ends, self._edges(), whole)
+        return whole[np.searchsorted(self.support, ends, side="right")]
 
     def _quantiles(self, law: FloatArray, q: FloatArray) -> FloatArray:
         whole = np.cumsum(law)
         if self.is_grid and self.support.size > 1:
-            found: FloatArray = np.interp(q, np.append(0.0, whole), self._edges())
-            return found
-        points: FloatArray = self.support[np.searchsorted(whole, q - _ROUNDING).clip(0, self.support.size - 1)]
-        return points
+            return np.interp(q, np.append(0.0, whole), self._edges())
+        return self.support[np.searchsorted(whole, q - _ROUNDING).clip(0, self.support.size - 1)]
 
 
 def unfold(
@@ -215,22 +210,12 @@ def unfold(
 ) -> UnfoldedLaw:
     """Estimate the law, and draw resamples of the estimate.
 
-    Parameters
-    ----------
-    binned : BinnedColumn
-    is_grid : bool
-        Whether a support point stands for the values about it.
-    population : bool
-        Whether resamples are of rows and noise, as draws of a population; else only of the noise, for rows whose shares
-        are the estimated ones.
-    resamples : int
-    rng : Generator
-        Halves the rows for the number of steps, and draws the resamples.
-    most : int
-        At most so many steps.
+    - `is_grid`: Whether a support point stands for the values about it.
+    - `population`: Whether resamples are of rows and noise, as draws of a population; else only of the noise, for rows
+      whose shares are the estimated ones.
+    - `rng`: Halves the rows for the number of steps, and draws the resamples.
+    - `most`: At most so many steps.
 
-    Notes
-    -----
     **Cost**: bins x points x resamples multiplications and additions, four times a step.
     """
     steps = best_steps(binned, rng=rng, most=most)
@@ -363,11 +348,7 @@ class Unfolding:
                 raise _bad_support("something else")
             points = np.unique(points)
         return cls(
-            step=step,
-            points=points,
-            resamples=int(resamples),
-            rng=np.random.default_rng(rng),
-            population=population,
+            step=step, points=points, resamples=int(resamples), rng=np.random.default_rng(rng), population=population
         )
 
     def law(self, column: NoisyColumn, /) -> UnfoldedLaw:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,66 @@ from puffer_frames.noise.adding import HALVES
 from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.grid import RESOLUTION, grid_of
+from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.stable import RESOLUTION as STABLE_RESOLUTION
 from puffer_frames.noise.stable import Stable
 from puffer_frames.numbers.presentation import shown_names
 from puffer_frames.priors.prior import FloatArray, IndexArray
-from puffer_frames.verbs.estimating.noisy import NoisyColumn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NoisyColumn:
+    """Values x + N that were released, N independent from row to row; a column without noise is one of them."""
+
+    values: FloatArray
+    """Released values, shape (rows,), in units of the column."""
+    noises: tuple[NoiseFamily | None, ...]
+    """The laws of the noise; None for none."""
+    places: IndexArray
+    """Which of them each row has, shape (rows,)."""
+    bounds: Bounds | None = None
+    """To which noisy values were clipped before they were released."""
+    to_integers: bool = False
+    """Whether noisy values were rounded before that."""
+
+    @classmethod
+    def exact(cls, values: FloatArray, /) -> NoisyColumn:
+        """A column that was released as it is."""
+        return cls(values=values, noises=(None,), places=np.zeros(values.size, dtype=np.intp))
+
+    @property
+    def is_processed(self) -> bool:
+        """Whether something was done to the noisy values."""
+        return self.to_integers or self.bounds is not None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the values are those of the table."""
+        return not self.is_processed and all(noise is None for noise in self.noises)
+
+    @property
+    def variances(self) -> FloatArray:
+        """E N^2 per row; infinite for heavy tails."""
+        return self._per_row(lambda noise: noise.variance)
+
+    @property
+    def fourth_moments(self) -> FloatArray:
+        """E N^4 per row."""
+        return self._per_row(lambda noise: noise.fourth_moment)
+
+    def rows(self, chosen: IndexArray, /) -> NoisyColumn:
+        """Some of its rows."""
+        return replace(self, values=self.values[chosen], places=self.places[chosen])
+
+    def inner(self, place: int, /) -> FloatArray:
+        """The values with one of the laws of noise that were not clipped."""
+        low, high = self.bounds or (-np.inf, np.inf)
+        return self.values[(self.places == place) & (self.values != low) & (self.values != high)]
+
+    def _per_row(self, moment: Callable[[NoiseFamily], float]) -> FloatArray:
+        table = np.array([0.0 if noise is None else moment(noise) for noise in self.noises])
+        return table[self.places]
+
 
 _NEVER = 1e-9
 _FINE = 1e-6
@@ -83,12 +138,8 @@ class ReleasedColumns:
     def numbers(self, name: str, /) -> NoisyColumn:
         """A column of numbers.
 
-        Raises
-        ------
-        ArgumentError
-            Where the certificate does not tell the law of the released values, and for values that no release has.
-        ArgumentTypeError
-            For a column of labels.
+        Raises ArgumentError where the certificate does not tell the law of the released values, and for values that no
+        release has; ArgumentTypeError for a column of labels.
         """
         certificate = self.certificate
         if name in certificate.channels:
@@ -197,8 +248,7 @@ class ReleasedColumns:
                 got="others: given columns were changed",
                 hint="Estimate from the release as it was made.",
             )
-        places: IndexArray = np.array(table, dtype=np.intp)[back.ravel()]
-        return places
+        return np.array(table, dtype=np.intp)[back.ravel()]
 
     def _with_noise(self, name: str, values: FloatArray) -> NoisyColumn:
         certificate = self.certificate

@@ -21,8 +21,7 @@ from puffer_frames.papers.catalogue import BOUNDED, MIXTURE, PUBLISHED_FOR
 from puffer_frames.priors.apart import by_column, pairs_within
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.pairs import Pairs, check_pairs
-from puffer_frames.scales.joint.beliefs import EMPIRICAL
-from puffer_frames.scales.joint.measured_rows import MOST_COLUMNS, measured
+from puffer_frames.scales.joint.coupled import EMPIRICAL, MOST_COLUMNS, measured
 from puffer_frames.verbs.attached import certificate_of
 from puffer_frames.verbs.ledgers.refined_chains import rounding_cost, without_refined
 

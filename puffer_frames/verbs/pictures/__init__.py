@@ -1,12 +1,10 @@
-"""Pictures of plans: each one call that takes and returns matplotlib Axes. They need the extra `plot`."""
+"""Pictures of plans: each one call that takes and returns matplotlib Axes.
 
-from puffer_frames.verbs.pictures.against_epsilon import curve, profile
-from puffer_frames.verbs.pictures.associations import associations
-from puffer_frames.verbs.pictures.distributions import distributions
-from puffer_frames.verbs.pictures.losses import loss, robustness
-from puffer_frames.verbs.pictures.matrices import channel, transport
-from puffer_frames.verbs.pictures.release import released
-from puffer_frames.verbs.pictures.series import quilt
+Without matplotlib, the extra `plot`, they raise MissingPackageError.
+"""
+
+from puffer_frames.verbs.pictures.losses import curve, loss, profile, quilt, robustness
+from puffer_frames.verbs.pictures.matrices import associations, channel, distributions, released, transport
 from puffer_frames.verbs.pictures.sheets import sheet
 
 __all__ = [

@@ -1,20 +1,229 @@
-"""Privacy losses: along the released value, and per belief."""
+"""Pictures of what a plan loses: along the released value, per belief and against epsilon; and of a quilt."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from puffer_frames.errors import ArgumentTypeError
 from puffer_frames.frames.table import small_rows
-from puffer_frames.mechanisms.noise.drawn import NoisePlan, NoisyColumn
+from puffer_frames.mechanisms.noise.curves import NoisePlan, NoisyColumn, Planned, columns_of
+from puffer_frames.numbers.arguments import check_count, check_epsilon
 from puffer_frames.numbers.presentation import plain, upper_text
-from puffer_frames.verbs.pictures.style import COLOURS, GREY, SMALL, finish, new_axes, short
+from puffer_frames.papers.quilt.influence import FixedStart, stationary_influence
+from puffer_frames.priors.markov import MarkovChain
+from puffer_frames.priors.prior import FloatArray
+from puffer_frames.verbs.pictures.style import COLOURS, GREY, SMALL, finish, new_axes, short, told_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+_FLOOR = 1e-9
+"""A delta below this is drawn there."""
+_FINE = tuple(np.geomspace(0.1, 4.0, 25).tolist())
+
+
+def curve(plan: Planned, /, *, epsilons: Iterable[float] | None = None, ax: Axes | None = None) -> Axes:
+    """Draw scale and error against epsilon: published, as the plan would use it, and the bound for the value alone.
+
+    Alt text: lines that fall from left to right on logarithmic axes: the published scale above, the error of this plan
+    below it, under both the dotted bound of all mechanisms that see the value alone; a dot marks the plan.
+
+    - `epsilons` (iterable of float): As in `plan.curve`.
+    Raises ArgumentError, ArgumentTypeError, CalibrationError as `plan.curve`.
+
+    It shows exact statistics of the table: keep it private.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, puffer_frames
+    >>> from puffer_frames import pictures
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+    >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
+    >>> pictures.curve(plan, epsilons=[0.2, 0.5, 1]).get_xscale()
+    'log'
+    """
+    ax = new_axes(ax)
+    rows = small_rows(plan.curve(epsilons))
+    names = ("epsilon", "scale", "published_error", "error", "bound")
+    found = columns_of(rows, names)
+    channel = bool(plan.channels)
+    lines = [
+        ("published_error", "error, published"),
+        ("scale", "scale"),
+        ("error", "error"),
+        ("bound", "bound, value alone seen"),
+    ]
+    same = np.allclose(found["scale"], found["error"], equal_nan=True)
+    for k, (name, label) in enumerate(lines):
+        values = np.where(found[name] > 0, found[name], np.nan)
+        if np.isnan(values).all() or (name == "scale" and same):
+            continue
+        words = f"{label} = scale" if name == "error" and same else label
+        ax.plot(found["epsilon"], values, label=words, linewidth=1.2, marker=".", markersize=3, **told_apart(k))
+    error = plan.expected_error[rows[0]["column"]]
+    if error > 0:
+        ax.plot([plan.epsilon], [error], "o", color=COLOURS[2], markersize=5, markerfacecolor="none")
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    _plain_ticks(ax)
+    unit = "mean error, share of labels or units" if channel else f"units of {short(rows[0]['column'], most=30)}"
+    return finish(ax, title="Error against epsilon", x="epsilon", y=unit)
+
+
+def profile(plan: Planned, /, *, epsilons: Iterable[float] | None = None, ax: Axes | None = None) -> Axes:
+    """Draw the privacy profile: delta against epsilon under each belief, between its bounds.
+
+    Alt text: falling bands, one per belief, lowest for the observed law and highest for any law at all; each is filled
+    between the lower and the upper bound of delta; a cross marks what was asked for.
+
+    - `epsilons` (iterable of float): By default 25 from a tenth of the plan's to four times it.
+    Raises ArgumentError, ArgumentTypeError, CalibrationError as `plan.privacy_profile`.
+
+    Deltas below 1e-9 are drawn at 1e-9. It shows exact statistics of the table: keep it private.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, puffer_frames
+    >>> from puffer_frames import pictures
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+    >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
+    >>> pictures.profile(plan, epsilons=[0.2, 0.5, 1]).get_ylabel()
+    'delta'
+    """
+    ax = new_axes(ax)
+    rows = small_rows(plan.privacy_profile([step * plan.epsilon for step in _FINE] if epsilons is None else epsilons))
+    for k, belief in enumerate(dict.fromkeys(row["belief"] for row in rows)):
+        own = [row for row in rows if row["belief"] == belief]
+        found = columns_of(own, ("epsilon", "lower", "upper"))
+        look = told_apart(k)
+        label = short(belief) + ("" if own[0]["covered"] else " *")
+        lower, upper = found["lower"].clip(_FLOOR), found["upper"].clip(_FLOOR)
+        ax.fill_between(found["epsilon"], lower, upper, color=look["color"], alpha=0.15, linewidth=0)
+        ax.plot(found["epsilon"], upper, linewidth=1.2, label=label, **look)
+    ax.plot([plan.epsilon], [max(plan.delta, _FLOOR)], "x", color="black", markersize=5, clip_on=False, zorder=5)
+    ax.axvline(plan.epsilon, color=GREY, linewidth=0.4)
+    ax.set_yscale("log")
+    ax.set_ylim(_FLOOR, 1.5)
+    ax.set_xlim(right=1.35 * ax.get_xlim()[1])  # room for the names
+    finish(ax, title="Privacy profile (cross: asked for; * not covered)", x="epsilon", y="delta", legend=False)
+    ax.legend(fontsize=SMALL - 0.5, frameon=False, handlelength=2.2, labelspacing=0.3, loc="center right")
+    return ax
+
+
+def _plain_ticks(ax: Axes) -> None:
+    """0.5, 1, 2 in place of powers of ten."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    ax.xaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
+    ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    low, high = ax.get_ylim()
+    if low > 0 and high / low < 1e3:
+        ax.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
+        ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        ax.yaxis.set_minor_formatter(NullFormatter())
+
+
+_MOST_STEPS = 256
+_BEYOND = 1.35
+"""So much wider than the quilt the picture is."""
+
+
+def quilt(
+    chain: MarkovChain, /, *, length: int, epsilon: float, node: int | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw the quilt around a node of a series: what its neighbours tell of it, and which of them are hidden with it.
+
+    Alt text: a curve that falls on both sides of the node, what a value at each distance tells of it; two squares mark
+    the quilt, and the shaded nodes between them are hidden with the node. Beyond the squares the curve is low: what
+    those values tell is paid for.
+
+    - `length`: Values of the series.
+    - `node`: From 1 to the length; by default the middle one.
+    Raises ArgumentError, ArgumentTypeError for a number out of range.
+
+    Quilts of up to 256 steps are looked at.
+
+    [SWC17]; docs/theory.md, section 10.
+
+    Examples
+    --------
+    >>> from puffer_frames import MarkovChain, pictures
+    >>> chain = MarkovChain.of([[0.9, 0.1], [0.1, 0.9]])
+    >>> pictures.quilt(chain, length=100, epsilon=1.0).get_xlabel()
+    'steps from value 50'
+    """
+    epsilon = check_epsilon(epsilon)
+    length = check_count(length, "length", at_least=2, at_most=1 << 30)
+    node = (length + 1) // 2 if node is None else check_count(node, "node", at_least=1, at_most=length)
+    if not isinstance(chain, MarkovChain):
+        raise ArgumentTypeError(
+            "chain", rule="a MarkovChain", got=f"a {type(chain).__name__}", hint="Write MarkovChain.of(matrix)."
+        )
+    ax = new_axes(ax)
+    before, after = min(node - 1, _MOST_STEPS), min(length - node, _MOST_STEPS)
+    steps = np.arange(1, max(before, after) + 1)
+    stationary = isinstance(chain.initial, str) and chain.initial == "stationary"
+    if stationary:
+        found = stationary_influence(chain, steps)
+        left, right = found.left[:before], found.right[:after]
+    else:
+        left, right = FixedStart(chain=chain, steps=steps).at(node)
+        right = right[:after]
+    a, b, told = _best(left, right, length, node, epsilon)
+    reach = math.ceil(_BEYOND * max(a or 0, b or 0, 4)) + 1
+    shown = (min(before, reach), min(after, reach))
+    hidden = (-(a - 1) if a else -shown[0] - 0.5, b - 1 if b else shown[1] + 0.5)
+    ax.axvspan(hidden[0] - 0.4, hidden[1] + 0.4, color=COLOURS[5], alpha=0.25, linewidth=0, label="hidden with it")
+    for sign, table, count in ((-1, left, shown[0]), (1, right, shown[1])):
+        most = table[:count].max(axis=1, initial=0.0).clip(0, 4 * epsilon)
+        ax.plot(sign * steps[:count], most, ".-", color=COLOURS[0], linewidth=0.9, markersize=3)
+    ax.plot([0], [0], "o", color=COLOURS[1], markersize=5, label="the value")
+    for sign, at, table in ((-1, a, left), (1, b, right)):
+        if at:
+            label = "quilt" if sign > 0 or not b else None
+            height = float(table[at - 1].max(initial=0.0))
+            ax.plot([sign * at], [height], "s", color=COLOURS[2], markersize=5, label=label)
+    ax.axhline(epsilon, color=GREY, linestyle="--", linewidth=0.7)
+    ax.annotate("ε", (1.01, epsilon), xycoords=("axes fraction", "data"), fontsize=SMALL, va="center")
+    card = (a - 1 if a else node - 1) + (b - 1 if b else length - node) + 1
+    scale = card / (epsilon - told)
+    title = f"{card} values hidden, the quilt tells {told:.3g}: scale {scale:.4g}"
+    return finish(ax, title=title, x=f"steps from value {node}", y="log-ratio told")
+
+
+def _best(
+    left: FloatArray, right: FloatArray, length: int, node: int, epsilon: float
+) -> tuple[int | None, int | None, float]:
+    """How far the quilt with the smallest score reaches to either side (None: to the end), and what it tells."""
+    found: list[tuple[float, int | None, int | None, float]] = [(length / epsilon, None, None, 0.0)]
+    for k in range(left.shape[0]):
+        told = float(left[k].max(initial=0.0))
+        found.append((_score(k + 1 + length - node, told, epsilon), k + 1, None, told))
+        both = (left[k] + right).max(axis=1, initial=0.0)
+        if both.size:
+            card = k + 1 + np.arange(1, both.size + 1) - 1
+            scores = np.where(both < epsilon, card / np.maximum(epsilon - both, 1e-300), np.inf)
+            j = int(scores.argmin())
+            found.append((float(scores[j]), k + 1, j + 1, float(both[j])))
+    for k in range(right.shape[0]):
+        told = float(right[k].max(initial=0.0))
+        found.append((_score(k + node, told, epsilon), None, k + 1, told))
+    _, a, b, told = min(found, key=lambda each: each[0])
+    return a, b, told
+
+
+def _score(card: int, told: float, epsilon: float) -> float:
+    return card / (epsilon - told) if told < epsilon else math.inf
+
 
 _MOST_PAIRS = 30
 
@@ -28,26 +237,9 @@ def loss(plan: NoisePlan, /, *, column: str | None = None, ax: Axes | None = Non
     epsilon and touches its edge; thin grey lines are other pairs. Where there is a delta, the line may leave the band
     at values that are hardly ever released.
 
-    Parameters
-    ----------
-    plan : Plan
-    column : str, optional
-        By default the first column of numbers. Of several columns the loss is that of one of them alone.
-    ax : matplotlib Axes, optional
+    - `column`: By default the first column of numbers. Of several columns the loss is that of one of them alone.
+    Raises ArgumentError for a plan without such a column, or without noise.
 
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    ArgumentError
-        For a plan without such a column, or without noise.
-    MissingPackageError
-        Without matplotlib.
-
-    Notes
-    -----
     Under the observed frequencies, at 601 values: a picture, not a proof. It shows exact statistics of every secret:
     keep it private.
 
@@ -89,26 +281,9 @@ def robustness(plan: NoisePlan, /, *, column: str | None = None, ax: Axes | None
     Alt text: a bar per belief, from the observed law to any law at all; bars of beliefs that the guarantee covers are
     filled and end at or before the dashed line of what was asked for, the others are hatched and may go beyond.
 
-    Parameters
-    ----------
-    plan : Plan
-    column : str, optional
-        By default the first one.
-    ax : matplotlib Axes, optional
+    - `column`: By default the first one.
+    Raises CalibrationError as `Plan.robustness`.
 
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    CalibrationError
-        As `Plan.robustness`.
-    MissingPackageError
-        Without matplotlib.
-
-    Notes
-    -----
     Where delta is 0 the bars are pure losses, else deltas at epsilon; numbers stand beside the bars. It shows exact
     statistics of the table: keep it private.
 

@@ -1,4 +1,4 @@
-"""What goes where: a channel, and the coupling of two secrets."""
+"""Pictures of what becomes of values: laws, a channel, a coupling, a release, and associations of columns."""
 
 from __future__ import annotations
 
@@ -9,17 +9,148 @@ import numpy as np
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.mechanisms.channel.options import label_text
-from puffer_frames.mechanisms.noise.drawn import NoisePlan, NoisyColumn, Planned, coarse, coupling
+from puffer_frames.mechanisms.noise.curves import NoisePlan, NoisyColumn, Planned, coarse, coupling
 from puffer_frames.priors.prior import FloatArray, Secret
-from puffer_frames.verbs.pictures.style import COLOURS, SMALL, finish, new_axes, short
+from puffer_frames.verbs.pictures.style import COLOURS, SMALL, finish, new_axes, new_sheet, short, told_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+MOST_SECRETS = 3
+_MOST_BINS = 40
+
+
+def distributions(plan: NoisePlan, /, *, column: str | None = None, ax: Axes | None = None) -> Axes:
+    """Draw the law of a column given each secret, as it is and with the noise of a plan.
+
+    Alt text: for each of up to three secrets a filled outline, the density of the values of the table, and a line in
+    the same colour, the density of the released values. The outlines differ from secret to secret; the lines are much
+    nearer to one another.
+
+    - `column`: By default the first column of numbers.
+    - `ax`: By default those of a new figure, 84 mm wide.
+    Raises ArgumentError for a plan without such a column.
+
+    The lines are computed from the frequencies and the noise, not drawn at random; where the plan has a remap, they are
+    before it. The picture shows exact statistics of every secret: keep it private.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, puffer_frames
+    >>> from puffer_frames import pictures
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+    >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
+    >>> pictures.distributions(plan).get_xlabel()
+    'score'
+    """
+    found, ax = NoisyColumn.of(plan, column), new_axes(ax)
+    secrets = found.shown(MOST_SECRETS)
+    edges = coarse(np.concatenate([law.means for law in found.laws.values()]), _MOST_BINS)
+    for k, secret in enumerate(secrets):
+        density = found.shares(secret, edges) / np.diff(edges)
+        ax.stairs(density, edges, fill=True, color=COLOURS[k], alpha=0.10, linewidth=0)
+        ax.stairs(density, edges, color=COLOURS[k], alpha=0.8, linewidth=0.6)
+        if found.noise is None:
+            ax.plot([], [], label=short(secret), **told_apart(k))
+            continue
+        y = found.released
+        ax.plot(y, np.exp(found.log_density(secret, y)), label=short(secret), linewidth=1.3, **told_apart(k))
+    ax.set_ylim(bottom=0)
+    more = f", {len(found.laws) - len(secrets)} more not shown" if len(found.laws) > len(secrets) else ""
+    return finish(ax, title=f"Before (filled) and after (lines){more}", x=short(found.name, most=40), y="density")
+
+
+_MOST_TICKS = 30
+
+
+def associations(names: Sequence[str], before: FloatArray, after: FloatArray, /) -> Figure:
+    """Draw three matrices: how much each two columns tell of one another before, after, and the difference.
+
+    Alt text: two tables of squares beside one another, a row and a column per column of the table, darker where two of
+    them tell more of one another; below, their difference, blue where the release tells less and red where more.
+
+    - `names` (sequence of str): Of the columns.
+    - `before`, `after` (array of float, shape (columns, columns)): From 0 to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from puffer_frames import pictures
+    >>> len(pictures.associations(["age", "town"], np.eye(2), np.eye(2)).axes)
+    6
+    """
+    figure, axes = new_sheet(3)
+    parts = {"Before": before, "After": after, "Difference": after - before}
+    for ax, (title, matrix) in zip(axes, parts.items(), strict=True):
+        colours, low = ("bwr", -1.0) if title == "Difference" else ("Greys", 0.0)
+        image = ax.imshow(matrix, cmap=colours, vmin=low, vmax=1.0)
+        figure.colorbar(image, ax=ax, shrink=0.8).ax.tick_params(labelsize=SMALL - 0.5)
+        ticks = range(len(names)) if len(names) <= _MOST_TICKS else []
+        ax.set_xticks(ticks, [short(names[k], most=12) for k in ticks], rotation=90)
+        ax.set_yticks(ticks, [short(names[k], most=12) for k in ticks])
+        finish(ax, title=title, x="", y="", legend=False)
+    return figure
+
+
+_MOST_LABELS = 16
+_TAIL = 0.005
+"""The share of released values that may lie beyond either end of the picture."""
+
+
+def released(before: Sequence[Any], after: Sequence[Any], /, *, name: str = "", ax: Axes | None = None) -> Axes:
+    """Draw how often each value was there before a release, and how often after it.
+
+    Alt text: a filled outline, the values of the table, and a line, the released values: the same hill, flatter and
+    wider. Of labels two marks per label, one for its share before and one for its share after.
+
+    - `before`, `after` (sequence of numbers or labels): Values of the table, and of its release, without missing ones.
+    - `name`: Of the column.
+
+    Half a percent of the released values may lie beyond either end of the picture. It shows the table: keep it private.
+
+    Examples
+    --------
+    >>> from puffer_frames import pictures
+    >>> pictures.released([1, 2, 2, 3], [0.5, 2.5, 1.8, 4.1], name="score").get_ylabel()
+    'density'
+    """
+    ax = new_axes(ax)
+    first, second = np.asarray(before), np.asarray(after)
+    if first.dtype.kind in "OUS" or second.dtype.kind in "OUS":
+        return _labels(first, second, name, ax)
+    first, second = first.astype(float), second.astype(float)
+    low, high = np.quantile(second, [_TAIL, 1 - _TAIL])
+    edges = coarse(first, _MOST_BINS)
+    shares = np.histogram(first, edges)[0] / first.size / np.diff(edges)
+    ax.stairs(shares, edges, fill=True, color=COLOURS[0], alpha=0.25, label="before")
+    wide = np.linspace(min(low, edges[0]), max(high, edges[-1]), _MOST_BINS + 1)
+    after_shares = np.histogram(second, wide)[0] / second.size / np.diff(wide)
+    ax.stairs(after_shares, wide, color=COLOURS[1], linewidth=1.3, label="after")
+    ax.set_ylim(bottom=0)
+    return finish(ax, title="Before and after", x=short(name, most=40), y="density")
+
+
+def _labels(first: Any, second: Any, name: str, ax: Axes) -> Axes:
+    """Shares of labels, the most frequent ones."""
+    levels, counts = np.unique(first.astype(str), return_counts=True)
+    shown = levels[np.argsort(-counts, kind="stable")][:_MOST_LABELS]
+    places = np.arange(shown.size)[::-1]
+    for values, marker, colour, label in ((first, "o", COLOURS[0], "before"), (second, "x", COLOURS[1], "after")):
+        shares = [float((values.astype(str) == level).mean()) for level in shown]
+        ax.plot(shares, places, marker, color=colour, markersize=4, markerfacecolor="none", label=label)
+    ax.set_yticks(places, [short(level) for level in shown])
+    ax.set_xlim(left=0)
+    more = f", {levels.size - shown.size} more not shown" if levels.size > shown.size else ""
+    return finish(ax, title=f"Before and after{more}", x="share of the rows", y=short(name))
+
 
 _NUMBERS = 8
 """Up to so many rows and columns have their numbers in them."""
 _TICKS = 16
-_MOST_BINS = 60
+_MOST_CELLS = 60
 
 
 def channel(plan: Planned, /, *, ax: Axes | None = None) -> Axes:
@@ -28,24 +159,8 @@ def channel(plan: Planned, /, *, ax: Axes | None = None) -> Axes:
     Alt text: a table of squares, a row per level of the column and a column per level that can be released; darker is
     more probable. The diagonal, a level released as itself, is dark; few squares beside it are not white.
 
-    Parameters
-    ----------
-    plan : Plan
-    ax : matplotlib Axes, optional
+    Raises ArgumentError for a plan of noise.
 
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    ArgumentError
-        For a plan of noise.
-    MissingPackageError
-        Without matplotlib.
-
-    Notes
-    -----
     The matrix holds statistics of every secret: keep it private.
 
     Examples
@@ -78,28 +193,10 @@ def transport(
     form a rising staircase, the monotone coupling. A square far from the dashed diagonal is a long step; the longest is
     marked, and the published scale is its length over epsilon.
 
-    Parameters
-    ----------
-    plan : Plan
-    pair : two secrets, optional
-        By default the pair with the largest loss.
-    column : str, optional
-        By default the first column of numbers.
-    ax : matplotlib Axes, optional
+    - `pair`: By default the pair with the largest loss.
+    - `column`: By default the first column of numbers.
+    Raises ArgumentError for a plan without such a column, and for secrets that it does not have.
 
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    ArgumentError
-        For a plan without such a column, and for secrets that it does not have.
-    MissingPackageError
-        Without matplotlib.
-
-    Notes
-    -----
     More than 60 different values are drawn in bins. It shows exact statistics of both secrets: keep it private.
 
     Examples
@@ -120,7 +217,7 @@ def transport(
         )
     p, q = found.laws[first], found.laws[second]
     joint = coupling(p, q)
-    edges = coarse(np.concatenate([p.means, q.means]), _MOST_BINS)
+    edges = coarse(np.concatenate([p.means, q.means]), _MOST_CELLS)
     image = np.zeros((edges.size - 1, edges.size - 1))
     rows, columns = (np.searchsorted(edges, law.means, side="right").clip(1, edges.size - 1) - 1 for law in (p, q))
     np.add.at(image, (rows[:, None], columns[None, :]), joint)
@@ -158,8 +255,7 @@ def _matrix(ax: Axes, table: FloatArray, rows: list[str], columns: list[str]) ->
 
 def _shade(image: FloatArray) -> FloatArray:
     """Square roots of shares of the largest entry: small ones are seen too."""
-    found: FloatArray = np.sqrt(image / image.max())
-    return found
+    return np.sqrt(image / image.max())
 
 
 def _level(level: Any) -> str:

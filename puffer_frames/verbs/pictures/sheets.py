@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from puffer_frames.errors import CalibrationError
-from puffer_frames.verbs.pictures.against_epsilon import curve, profile
-from puffer_frames.verbs.pictures.distributions import distributions
-from puffer_frames.verbs.pictures.losses import loss, robustness
-from puffer_frames.verbs.pictures.matrices import channel
+from puffer_frames.verbs.pictures.losses import curve, loss, profile, robustness
+from puffer_frames.verbs.pictures.matrices import channel, distributions
 from puffer_frames.verbs.pictures.style import new_sheet
 
 if TYPE_CHECKING:
@@ -22,23 +20,8 @@ def sheet(plan: Any, /) -> Figure:
     epsilon, and what each belief loses; of a channel its matrix, the error against epsilon and the privacy profile.
     Of several columns the laws and the loss of each.
 
-    Parameters
-    ----------
-    plan : Plan
+    Raises CalibrationError for a plan of which no picture can be drawn: one of labels alone, or of strata from a file.
 
-    Returns
-    -------
-    matplotlib Figure
-
-    Raises
-    ------
-    CalibrationError
-        For a plan of which no picture can be drawn: one of labels alone, or of strata from a file.
-    MissingPackageError
-        Without matplotlib.
-
-    Notes
-    -----
     It shows exact statistics of the table: keep it private.
 
     Examples

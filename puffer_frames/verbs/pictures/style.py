@@ -25,17 +25,11 @@ SMALL = 7.0
 def new_axes(ax: Axes | None, /) -> Axes:
     """The axes that were given, or those of a new figure of the width of a column of print.
 
-    Raises
-    ------
-    MissingPackageError
-        Without matplotlib.
-    ArgumentTypeError
-        For what are no axes.
+    Raises MissingPackageError without matplotlib; ArgumentTypeError for what are no axes.
     """
     figure = _matplotlib().figure
     if ax is None:
-        found: Axes = figure(figsize=(WIDE, HIGH), layout="constrained").add_subplot()
-        return found
+        return figure(figsize=(WIDE, HIGH), layout="constrained").add_subplot()
     if not hasattr(ax, "transAxes"):
         raise ArgumentTypeError("ax", rule="matplotlib Axes", got=f"a {type(ax).__name__}", hint="Leave it out.")
     return ax

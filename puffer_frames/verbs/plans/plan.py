@@ -18,24 +18,21 @@ from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import check_library, library_of, open_table
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import BatchReport, refused_by, report_of
-from puffer_frames.mechanisms.file_checks import check_checksum
-from puffer_frames.mechanisms.noise.merged_strata import as_merged
-from puffer_frames.mechanisms.plan_columns import check_kinds, kinds_of
+from puffer_frames.mechanisms.file_checks import check_checksum, check_kinds, kinds_of
+from puffer_frames.mechanisms.noise.strata_plan import as_merged
 from puffer_frames.mechanisms.registry import mechanism_for
 from puffer_frames.mechanisms.request import Request, RowsRequest
 from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Reading
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.arguments import check_flag
-from puffer_frames.numbers.presentation import Rows, as_html, as_text, plain, shown_names
+from puffer_frames.numbers.presentation import Printed, Rows, as_html, plain, shown_names
 from puffer_frames.numbers.records import TAG, refused
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.drift import check_drift
 from puffer_frames.scales.strata import Stratum
-from puffer_frames.verbs.plans.file import read_plan, write_plan
-from puffer_frames.verbs.plans.page import plan_page
-from puffer_frames.verbs.plans.plotted import plot_plan
-from puffer_frames.verbs.plans.records import codec
+from puffer_frames.verbs.plans.file import codec, read_plan, write_plan
+from puffer_frames.verbs.plans.plotted import plan_page, plot_plan
 from puffer_frames.verbs.releasing.refinement import refine_release
 from puffer_frames.verbs.releasing.release import rehearse, release_rows
 from puffer_frames.verbs.requests.arguments import ReleaseArguments, method_takes
@@ -66,7 +63,7 @@ def fit(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Plan:
+class Plan(Printed):
     """The plan of a release. Deterministic: the same table and request give the same plan.
 
     It holds exact statistics of every secret. Keep it with the data; publish the certificate. What its mechanism found
@@ -553,11 +550,6 @@ class Plan:
         title, rows = f"Plan: {columns}; epsilon = {plain(target.epsilon)}, {delta}", self.fitted.text(self.compared)
         return title, [*rows, ("from a file", f"without {', '.join(self.left_out)}")] if self.left_out else rows
 
-    def __str__(self) -> str:
-        return as_text(*self._shown())
-
-    __repr__ = __str__
-
     def _repr_html_(self) -> str:
         return as_html(*self._shown(), pictures=self.fitted.pictures(self))
 
@@ -573,10 +565,7 @@ _PARTS = {"plan": Fitted, "checksum": str, "library": str, "kinds": Mapping, "le
 def _believed(found: Any, /) -> Plan:
     """The plan that a file holds in JSON types.
 
-    Raises
-    ------
-    PlanFileError
-        For anything else, and for a plan whose parts do not agree.
+    Raises PlanFileError for anything else, and for a plan whose parts do not agree.
     """
     tag = found.get(TAG) if isinstance(found, dict) else None
     if tag not in _NAMES:

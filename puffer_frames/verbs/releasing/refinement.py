@@ -18,9 +18,8 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalRows, LocalTable
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import open_table
-from puffer_frames.mechanisms.noise.lean import LAWS
-from puffer_frames.mechanisms.noise.mechanism import FittedNoise
-from puffer_frames.mechanisms.noise.release import release_certificate
+from puffer_frames.mechanisms.noise.fitted import LAWS
+from puffer_frames.mechanisms.noise.mechanism import FittedNoise, release_certificate
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
 from puffer_frames.mechanisms.request import RowsRequest
 from puffer_frames.mechanisms.seam import Release

@@ -18,12 +18,12 @@ from puffer_frames.mechanisms.arguments import (
     BeliefArgument,
     CalibrateArguments,
     EachMechanism,
+    Layout,
     NullsWord,
     PairsArgument,
     TableArguments,
 )
 from puffer_frames.mechanisms.channel.options import Channel
-from puffer_frames.mechanisms.layout import Layout
 from puffer_frames.mechanisms.noise.options import CalibrationWord, Noise
 from puffer_frames.noise.families import NoiseArgument
 from puffer_frames.noise.stream import RandomSource
