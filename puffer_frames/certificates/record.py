@@ -58,22 +58,10 @@ class Certificate(Published):
             know are kept in `extra`.
         """
         check_plain(plain)
-        try:
-            found = cls._of_checked(plain)
-        except (OverflowError, TypeError, ValueError, KeyError):
-            raise refused("an entry that is out of range") from None
+        found = of_checked(plain)
         if has_facts(found.schema) and not are_said(found.facts, found.statements, columns=found.public):
             raise refused("facts that its sentences do not say")
         return found
-
-    @classmethod
-    def _of_checked(cls, plain: Mapping[str, Any]) -> Certificate:
-        values = {name: form.read(plain[name]) for name, form in FORMS.items() if name in plain}
-        extra = {name: entry for name, entry in plain.items() if name not in FORMS}
-        found = cls(**values, extra=extra)
-        if has_facts(found.schema):
-            return found
-        return replace(found, facts=facts_of(found.statements, columns=found.public))
 
     def save(self, path: str | Path, /) -> None:
         """Write the certificate as JSON, for releases in formats that hold no metadata (CSV)."""
@@ -242,3 +230,14 @@ class Certificate(Published):
 
     def _repr_html_(self) -> str:
         return as_html(certificate_title(self), certificate_rows(self), pictures=certificate_pictures(self))
+
+
+def of_checked(plain: Mapping[str, Any], /) -> Certificate:
+    """As `Certificate.from_dict`, of a record that was checked when it was written."""
+    try:
+        values = {name: form.read(plain[name]) for name, form in FORMS.items() if name in plain}
+        found = Certificate(**values, extra={name: entry for name, entry in plain.items() if name not in FORMS})
+        facts = found.facts if has_facts(found.schema) else facts_of(found.statements, columns=found.public)
+    except (OverflowError, TypeError, ValueError, KeyError):
+        raise refused("an entry that is out of range") from None
+    return replace(found, facts=facts)

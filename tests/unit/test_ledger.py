@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -12,6 +13,7 @@ import pytest
 
 import puffer_frames
 from puffer_frames import Certificate, Layout, Ledger, LedgerNoiseWarning, LedgerWarning, Noise, compose, ledger
+from puffer_frames.certificates import checked
 from puffer_frames.errors import ArgumentError, CalibrationError, LedgerError
 from puffer_frames.frames.local.table import LocalRows
 from puffer_frames.numbers.rounding import as_written, sum_as_written, up_as_written
@@ -293,8 +295,10 @@ def test_a_line_that_is_cut_off_is_reported_and_skipped(path):
 def test_what_no_release_has_written_is_an_error(path):
     release(path)
     lines = path.read_text().splitlines()
-    first, last = json.loads(lines[0]), json.loads(lines[1])
+    first, last = ({k: v for k, v in json.loads(line).items() if k != "digest"} for line in lines)
     wrong = {
+        "line 2 that was changed": [lines[0], lines[1].replace('"epsilon": 0.5', '"epsilon": 0.4', 1)],
+        "line 1 that was changed": [json.dumps(json.loads(lines[0]), separators=(",", ":")), lines[1]],
         "no entry": [lines[0], lines[1][:50], lines[0].replace(first["entry"], "other")],
         "another state": [lines[0], json.dumps(last | {"state": "forgotten"})],
         "line 1 with another state": [lines[1]],
@@ -308,6 +312,21 @@ def test_what_no_release_has_written_is_an_error(path):
         for use in (lambda: Ledger(path).entries(), lambda: release(Ledger(path, limit=9.0))):
             with pytest.raises(LedgerError, match=match):
                 use()
+
+
+def test_lines_without_a_digest_are_read_as_before_and_those_with_one_are_not_checked_again(path, monkeypatch):
+    release(path, **BOUNDED)
+    certificates = [entry.certificate for entry in ledger(path)]
+    whole = path.read_text()
+    early = re.sub(r', "digest": "sha256:[0-9a-f]{64}"', "", whole)
+    path.write_text(early.replace('"schema": "1.1"', '"schema": "1.0"'))
+    release(path, **BOUNDED)
+    assert [entry.certificate for entry in ledger(path)][:1] == certificates
+    assert ledger(path).total().epsilon == 1.0
+    path.write_text(whole)
+    monkeypatch.setattr(checked, "_validator", lambda: pytest.fail("the cost of an entry would grow with the ledger"))
+    release(Ledger(path, limit=1.0), **BOUNDED)
+    assert [entry.certificate for entry in ledger(path)][:1] == certificates
 
 
 def test_a_data_set_must_have_a_name(path):

@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,8 +31,12 @@ class Lines:
     rest: str
     """What comes after the last end of a line: nothing, unless a writer was stopped in the middle of a line."""
 
-    def records(self) -> tuple[list[tuple[int, Mapping[str, Any]]], list[int]]:
+    def records(
+        self, read: Callable[[str], Mapping[str, Any] | None] | None = None, /
+    ) -> tuple[list[tuple[int, Mapping[str, Any]]], list[int]]:
         """The records with the numbers of their lines, and the numbers of lines that were cut off.
+
+        `read` makes a record of a line, as `parsed_line` does.
 
         Raises
         ------
@@ -40,12 +44,12 @@ class Lines:
             For a line that is no record, and whose writer was not stopped.
         """
         texts = [*self.whole, *([self.rest] if self.rest else [])]
-        read = [_parsed(text) for text in texts]
+        records = [(read or parsed_line)(text) for text in texts]
         found, cut = [], []
-        for number, record in enumerate(read, start=1):
+        for number, record in enumerate(records, start=1):
             if record is None and not texts[number - 1].strip():
                 continue
-            stopped = number > len(self.whole) or read[number : number + 1] == [_CUT]
+            stopped = number > len(self.whole) or records[number : number + 1] == [_CUT]
             if not record and not (record is None and stopped):
                 raise BrokenLineError(number)
             if record is None:
@@ -59,7 +63,7 @@ class BrokenLineError(Exception):
     """A line that is no record; its number is the argument."""
 
 
-def _parsed(text: str) -> Mapping[str, Any] | None:
+def parsed_line(text: str, /) -> Mapping[str, Any] | None:
     """The record of a line; None for a line that was cut off, and nothing for a whole one that is no record."""
     try:
         found = parsed(text)
@@ -84,7 +88,7 @@ class LockedLines:
 
     def append(self, record: Mapping[str, Any], /) -> None:
         """Add a line of JSON, on the disk when this returns; what an earlier writer left behind ends before it."""
-        cut = self.found.rest and _parsed(self.found.rest) is None
+        cut = self.found.rest and parsed_line(self.found.rest) is None
         lines = [json.dumps(each, allow_nan=False) for each in ([_CUT] * bool(cut) + [record])]
         text = "\n" * bool(self.found.rest) + "".join(line + "\n" for line in lines)
         size, left = os.fstat(self._descriptor).st_size, memoryview(text.encode())
