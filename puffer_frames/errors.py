@@ -92,6 +92,10 @@ class TableFileError(PufferError, ValueError):
     """A file does not hold a table of the format that its name says."""
 
 
+class LockedFileError(PufferError, RuntimeError):
+    """Another process has held a ledger or a key file for longer than anybody waits; nothing was written."""
+
+
 class MissingPackageError(PufferError, ImportError):
     """A package that this needs is not installed."""
 

@@ -15,6 +15,7 @@ from puffer_frames.errors import (
     CallError,
     ColumnNotFoundError,
     FaultError,
+    LockedFileError,
     PlanFileError,
     PufferError,
     TableFileError,
@@ -27,7 +28,7 @@ INTERRUPTED = 130
 STATUS = {REFUSED: "refused", WRONG: "wrong request", FILES: "input or output", INTERRUPTED: "interrupted"}
 
 _WRONG = (ArgumentError, ArgumentTypeError, CallError, ColumnNotFoundError)
-_FILES = (PlanFileError, TableFileError)
+_FILES = (LockedFileError, PlanFileError, TableFileError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
