@@ -108,12 +108,16 @@ _OWN: Mapping[str, dict[str, Any]] = {
     "certificate": {"metavar": "FILE", "help": "of a certificate beside the table"},
     "public_key": {"metavar": "FILE", "help": "PEM of the public key of whoever signed the certificate"},
     "as": {"metavar": "FORM", "help": "text (the default), html or json"},
+    "dataset": {"metavar": "NAME", "help": "the releases of this data set alone"},
     "ledger": {"metavar": "FILE", "help": "list the releases of this data set, and what they guarantee together"},
     "justification": {"metavar": "TEXT", "help": "why this epsilon was chosen, in your words"},
     "figures": {"action": "store_true", "help": "print all figures: they are exact statistics, keep them private"},
     "json": {"action": "store_true", "help": "print one JSON object, of errors too"},
 }
 _PLACES = {
+    "action": "list, total, withdraw or check",
+    "book": "the ledger",
+    "entry": "of withdraw: the entry, as list prints it",
     "input": "the table",
     "output": "where the release goes",
     "original": "the table that was released",
@@ -202,6 +206,13 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
         usage="puffer report FILE PAGE [option ...]",
         own=("config", "ledger", "justification", _KEY, "overwrite", "json"),
     ),
+    "ledger": Subcommand(
+        help="list the releases of a ledger, add them up, withdraw one that nobody has, or check the file",
+        places=("action", "book", "entry"),
+        usage="puffer ledger list|total|check LEDGER [option ...]\n       puffer ledger withdraw LEDGER ENTRY",
+        own=("dataset", "json"),
+        arguments=("limit", "limit_delta"),
+    ),
 }
 
 
@@ -242,7 +253,7 @@ def parsers() -> tuple[Parser, dict[str, Parser]]:
             argument_default=argparse.SUPPRESS,
         )
         for place in each.places:
-            metavar = {"kept_plan": "PLAN"}.get(place, place.upper())
+            metavar = {"kept_plan": "PLAN", "book": "LEDGER"}.get(place, place.upper())
             one.add_argument(place, nargs="?", metavar=metavar, help=_PLACES[place])
         for own in each.own:
             one.add_argument(_flag(own), dest=own, **_OWN[own])

@@ -214,6 +214,34 @@ def records_of(lines: Lines, /, *, path: object) -> dict[str, Record]:
     return found
 
 
+_SAID = ("dataset", "secret", "columns", "unit", "given", "epsilon", "delta")
+"""What a line says of its certificate, and both lines of an entry alike."""
+
+
+def check_lines(lines: Lines, /, *, path: object) -> dict[str, Record]:
+    """As `records_of`, with every certificate checked, and with what lines say compared with their certificates.
+
+    Raises
+    ------
+    LedgerError
+        For a line that no release has written.
+    """
+    found, said = records_of(lines, path=path), dict[object, dict[str, Any]]()
+    for number, line in lines.records()[0]:
+        if "certificate" not in line:
+            continue
+        try:
+            own = json.loads(json.dumps(entry_line("", "", Certificate.from_dict(line["certificate"]))))
+        except PufferError as error:
+            raise _refused(path, f"line {number:,} with a certificate that is none: {error.got}") from None
+        told = {name: line.get(name) for name in _SAID}
+        if told != {name: own[name] for name in _SAID} or line.get("fingerprint") != own["fingerprint"]:
+            raise _refused(path, f"line {number:,} that says something else than its certificate")
+        if said.setdefault(line["entry"], told) != told:
+            raise _refused(path, f"line {number:,} of another release than the first line of its entry")
+    return found
+
+
 def _major(record: Mapping[str, Any]) -> str:
     return str(record.get("schema")).partition(".")[0]
 

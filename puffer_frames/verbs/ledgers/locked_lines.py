@@ -21,8 +21,9 @@ from puffer_frames.numbers.presentation import shown
 
 _OPEN = os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _CHUNK = 1 << 20
-WAIT = 60.0
-"""Seconds that a process waits for a file that another one holds, which it does for a small part of a second."""
+WAIT = 300.0
+"""Seconds that a process waits for a file that another one holds: mostly for milliseconds, and longest while a loss is
+computed from the table."""
 _CUT = {"state": "cut off"}
 """A line that says that the one before it is the beginning of a line: its writer was stopped."""
 
@@ -133,11 +134,15 @@ def read_lines(path: Path, /, *, what: str) -> Lines:
     return Lines((), "")
 
 
-def holder(path: Path, /) -> str | None:
-    """Who holds a file at this moment, in words; None where nobody does. Raises OSError."""
+def look(path: Path, /) -> tuple[Lines, str]:
+    """The lines of a file, and in words who holds it at this moment: empty for nobody.
+
+    It does not wait: where somebody holds it, the last line may be half written. Raises OSError.
+    """
     descriptor = os.open(path, os.O_RDONLY | _OPEN)
     try:
-        return None if _lock(descriptor) else _holder(path)
+        held = "" if _lock(descriptor) else _holder(path)
+        return _read(descriptor), held
     finally:
         os.close(descriptor)
 
@@ -164,7 +169,7 @@ def _wait(descriptor: int, path: Path, what: str, /, *, until: float) -> None:
             raise LockedFileError(
                 f"{what} {shown(str(path))}",
                 rule=f"free within {WAIT:g} seconds",
-                got=f"one that {_holder(path)} holds",
+                got=f"one that is held by {_holder(path)}",
                 hint="Nothing was written: try again when that process has ended. If it hangs, end it: the lock goes "
                 "with the process, and no file needs to be deleted.",
             )
@@ -195,7 +200,7 @@ def _holder(path: Path) -> str:
     try:
         with _note(path).open("rb") as file:
             found = parsed(file.read(1 << 12))
-        return f"process {found['process']:d} on {shown(found['host'])}, since {shown(found['since'])},"
+        return f"process {found['process']:d} on {shown(found['host'])}, since {shown(found['since'])}"
     except (OSError, ValueError, KeyError, TypeError):
         return "another process"
 

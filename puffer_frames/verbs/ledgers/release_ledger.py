@@ -173,7 +173,7 @@ class Ledger:
                     "the entry",
                     rule="one that is not finished",
                     got="one that is" if known else "one that is not in the ledger",
-                    hint="Look at the column entry of ledger.frame.",
+                    hint="Look at the column entry of ledger.frame, or at what puffer ledger list prints.",
                 )
             if known.counts:
                 file.append(entry_line(entry, "withdrawn", None))
