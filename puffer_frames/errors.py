@@ -53,6 +53,10 @@ class ArgumentTypeError(PufferError, TypeError):
     """An argument or a column has a type that it may not have."""
 
 
+class ColumnTypeError(ArgumentTypeError):
+    """A column of the table has a type, or entries of a type, that it may not have."""
+
+
 class CallError(PufferError, TypeError):
     """A function was called with arguments that it does not take; the text is as Python's, with the function's name."""
 

@@ -25,7 +25,7 @@ def main(words: Sequence[str] | None = None, /) -> int:
     -------
     int
         0: done, intact or covered. 1: refused for privacy. 2: a request that cannot be. 3: a file that cannot be read
-        or written, or a fault. 130: interrupted.
+        or written, or a fault. 4: rows that cannot be released as they are. 130: interrupted.
     """
     if words is None:
         keep_stderr()

@@ -14,20 +14,30 @@ from puffer_frames.errors import (
     ArgumentTypeError,
     CallError,
     ColumnNotFoundError,
+    ColumnTypeError,
     FaultError,
     LockedFileError,
     PlanFileError,
+    PriorError,
     PufferError,
     TableFileError,
     as_system_error,
 )
 
-DONE, REFUSED, WRONG, FILES = 0, 1, 2, 3
-"""Exit codes: done; refused for privacy; a request that cannot be; files that cannot be read or written."""
+DONE, REFUSED, WRONG, FILES, DATA = 0, 1, 2, 3, 4
+"""Exit codes: done; refused for privacy; a request that cannot be; files that cannot be read or written; rows that
+cannot be released as they are: none at all, missing values, other types."""
 INTERRUPTED = 130
-STATUS = {REFUSED: "refused", WRONG: "wrong request", FILES: "input or output", INTERRUPTED: "interrupted"}
+STATUS = {
+    REFUSED: "refused",
+    WRONG: "wrong request",
+    FILES: "input or output",
+    DATA: "data",
+    INTERRUPTED: "interrupted",
+}
 
 _WRONG = (ArgumentError, ArgumentTypeError, CallError, ColumnNotFoundError)
+_DATA = (ColumnTypeError, PriorError)
 _FILES = (LockedFileError, PlanFileError, TableFileError)
 
 
@@ -60,7 +70,8 @@ def failed(error: BaseException, /) -> Outcome:
         error = as_system_error(error) or error
     kind = error.kind if isinstance(error, FaultError) else type(error).__name__
     if isinstance(error, PufferError):
-        code = WRONG if isinstance(error, _WRONG) else FILES if isinstance(error, _FILES) else REFUSED
+        codes = ((_DATA, DATA), (_WRONG, WRONG), (_FILES, FILES), (PufferError, REFUSED))
+        code = next(code for kinds, code in codes if isinstance(error, kinds))
         parts = {"what": error.what, "rule": error.rule, "got": error.got, "hint": error.hint}
         text = one_line(str(error))
     elif isinstance(error, OSError):
