@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from puffer_frames.certificates.forms import number_plain
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.text import certificate_title, headline
-from puffer_frames.doors.command.logs import LOG
+from puffer_frames.doors.command.logs import LOG, check_metrics, step
 from puffer_frames.doors.command.options import PLANNED, WITH_PLAN, as_arguments, spelled
 from puffer_frames.doors.command.outcome import DONE, REFUSED, Outcome
 from puffer_frames.doors.command.parser import Request
@@ -264,8 +264,11 @@ def plan(request: Request, /) -> Outcome:
     check_places([target], inputs=_inputs(request), overwrite=request.flag("overwrite"))
     password = _password(request)
     frame, arguments = _opened(request, source)
-    found: AnyPlan = calibrate(frame, **arguments)
-    found.save(target, password=password, overwrite=request.flag("overwrite"))
+    with step("calibrate") as known:
+        found: AnyPlan = calibrate(frame, **arguments)
+        known |= {"rows": found.rows, "epsilon": found.epsilon}
+    with step("save"):
+        found.save(target, password=password, overwrite=request.flag("overwrite"))
     LOG.info("the plan holds exact statistics of every secret: keep %s private", target)
     errors = {name: float(error) for name, error in found.expected_error.items()}
     text = f"{target}: a plan for {', '.join(found.public)}, epsilon {found.epsilon:g}; expected error " + ", ".join(
@@ -280,7 +283,8 @@ def compared(request: Request, /) -> Outcome:
     source = request.path("input")
     _check_needed(request.arguments, ("secret",))
     frame, arguments = _opened(request, source)
-    rows = small_rows(compare(frame, **arguments))
+    with step("compare"):
+        rows = small_rows(compare(frame, **arguments))
     LOG.info("the comparison holds exact statistics of the table: keep it private")
     text = in_columns(rows, _SHOWN, write="{:.5g}".format)
     return Outcome(status="compared", text=text, more={"input": str(source), "rows": [_plain(row) for row in rows]})
@@ -301,9 +305,11 @@ def release(request: Request, /) -> Outcome:
         check_writable(frame, [*columns["keep"], *columns["given"]], target)
     book = arguments["ledger"] = FileLedger.of(arguments.get("ledger"))
     with nullcontext(lambda: None) if book is None else book.of_files() as named:
-        released = privatize(frame, **arguments) if kept is None else kept.release(frame, **arguments)
-        LOG.info("calibrated; the noise is drawn while the release is written")
-        certificate = write(released, target, folder=folder, new=not overwrite, named=named)
+        with step("calibrate" if kept is None else "check"):
+            released = privatize(frame, **arguments) if kept is None else kept.release(frame, **arguments)
+        with step("write") as known:
+            certificate = write(released, target, folder=folder, new=not overwrite, named=named)
+            known |= _told(certificate) | {"verdict": "released"}
     if len(outputs) > 1:
         say_types(released, target, certificate)
     text = (
@@ -320,7 +326,9 @@ def check(request: Request, /) -> Outcome:
     """Say whether a plan covers other rows."""
     source, kept = request.path("input"), load_plan(request.path("plan"), password=_password(request))
     frame, _ = _opened(request, source, kept, memory=_samples(kept.fitted.request.unit))
-    report = kept.check(frame)
+    with step("check") as known:
+        report = kept.check(frame)
+        known |= {"verdict": report.verdict, "epsilon": kept.epsilon}
     text = str(report) if request.flag("figures") else f"{report.verdict}: {report.why}"
     return Outcome(
         status=report.verdict,
@@ -337,11 +345,13 @@ def verify(request: Request, /) -> Outcome:
     public_key = None if key is None else key.read_bytes()
     as_it_is = format_of(source) in ("parquet", "folder") and not request.schema
     verdict = ""
-    for roles in (released_roles(certificate), AS_THEY_ARE):  # another version may have written numbers otherwise
-        rows = source if as_it_is else read_rows(source, schema=request.schema, streaming=False, roles=roles)
-        verdict = certificate.verify(rows, public_key=public_key)
-        if is_whole(verdict) or format_of(source) != "csv":
-            break
+    with step("verify") as known:
+        for roles in (released_roles(certificate), AS_THEY_ARE):  # another version may have written numbers otherwise
+            rows = source if as_it_is else read_rows(source, schema=request.schema, streaming=False, roles=roles)
+            verdict = certificate.verify(rows, public_key=public_key)
+            if is_whole(verdict) or format_of(source) != "csv":
+                break
+        known |= _told(certificate) | {"verdict": verdict}
     return Outcome(
         status=verdict,
         code=DONE if is_whole(verdict) else REFUSED,
@@ -349,6 +359,12 @@ def verify(request: Request, /) -> Outcome:
         more={"input": str(source), "verdict": verdict, "epsilon": certificate.epsilon, "delta": certificate.delta}
         | _largest(certificate),
     )
+
+
+def _told(certificate: Certificate, /) -> dict[str, Any]:
+    """What a log and metrics say of a release."""
+    told = {"rows": certificate.rows, "epsilon": certificate.epsilon, "delta": certificate.delta}
+    return told | {"loss": headline(certificate).epsilon}
 
 
 def _largest(certificate: Certificate) -> dict[str, float]:
@@ -367,14 +383,15 @@ def audit_files(request: Request, /) -> Outcome:
     original = read_rows(first, schema=request.schema, streaming=False, roles=own, dialect=request.dialect)
     released = read_rows(second, schema=request.types("released_schema"), streaming=False, roles=roles)
     level = request.found.get("level", "0.99")
-    report = audit(
-        original,
-        released,
-        certificate=certificate,
-        secret=request.arguments.get("secret"),
-        level=number(level, name="level") if isinstance(level, str) else level,
-    )
-    verdict = "passed" if report.passed else "failed"
+    with step("audit") as known:
+        report = audit(
+            original,
+            released,
+            certificate=certificate,
+            secret=request.arguments.get("secret"),
+            level=number(level, name="level") if isinstance(level, str) else level,
+        )
+        verdict = known["verdict"] = "passed" if report.passed else "failed"
     failed = [{"name": each.name, "why": each.why} for each in report.checks if each.result == "failed"]
     text = "; ".join(f"{each['name']}: {each['why']}" for each in failed)
     more: dict[str, Any] = {"original": str(first), "released": str(second), "failed": failed}
@@ -542,15 +559,26 @@ JOBS: Mapping[str, Callable[[Request], Outcome]] = {
 }
 
 
+def metrics_of(request: Request, /) -> Path | None:
+    """Where the metrics of a run go; raises ArgumentError for a file of something else, and as `check_places`."""
+    target: Path | None = request.path_or_none("metrics")
+    if target is not None:
+        names = ("original", "released", "certificate", "public_key", "output", "kept_plan")
+        places = [*_inputs(request), *map(request.path_or_none, names)]
+        check_places([target], inputs=[*places, *(beside(one) for one in places if one)], overwrite=True)
+        check_metrics(target)
+    return target
+
+
 def _opened(
     request: Request, source: Path, kept: AnyPlan | None = None, /, *, memory: bool = False
 ) -> tuple[NativeFrame, dict[str, Any]]:
     """The rows, and the arguments in the types of their columns; those of the plan are as in the plan."""
     memory = memory or bool(request.arguments.get("shuffle")) or request.arguments.get("unit_over") == "sample"
     roles = _roles(request.arguments, kept)
-    frame = read_rows(source, schema=request.schema, streaming=not memory, roles=roles, dialect=request.dialect)
-    rows = row_count(frame)
-    LOG.info("%s: %s", source, "read as a stream" if rows is None else f"{rows} rows in memory")
+    with step("read") as known:
+        frame = read_rows(source, schema=request.schema, streaming=not memory, roles=roles, dialect=request.dialect)
+        known |= {"rows": row_count(frame), "how": "as a stream" if row_count(frame) is None else "in memory"}
     found = with_levels(dict(request.arguments), level_kinds(frame))
     if isinstance(found.get("beliefs"), list):
         texts = [name for name, kind in level_kinds(frame).items() if kind == "text"]

@@ -114,6 +114,8 @@ _OWN: Mapping[str, dict[str, Any]] = {
     "justification": {"metavar": "TEXT", "help": "why this epsilon was chosen, in your words"},
     "figures": {"action": "store_true", "help": "print all figures: they are exact statistics, keep them private"},
     "json": {"action": "store_true", "help": "print one JSON object, of errors too"},
+    "log_format": {"metavar": "FORM", "help": "of what is logged: text (the default), or json, a line for each step"},
+    "metrics": {"metavar": "FILE", "help": "write rows, seconds, epsilon, loss and exit code there, for Prometheus"},
 }
 _PLACES = {
     "action": "list, total, withdraw or check",
@@ -152,12 +154,13 @@ class Subcommand:
 
 
 _KEY = "password_file"
+_RUN = ("json", "log_format", "metrics")
 SUBCOMMANDS: Mapping[str, Subcommand] = {
     "compare": Subcommand(
         help="print what every mechanism, noise, theorem and belief would cost; nothing is released",
         places=("input",),
         usage="puffer compare INPUT --secret COLUMN [--public COLUMN[,...]] [--epsilon NUMBER[,...]] [option ...]",
-        own=("config", "schema", *DIALECT, "json"),
+        own=("config", "schema", *DIALECT, *_RUN),
         arguments=COMPARING,
         read_otherwise=COMPARED,
     ),
@@ -165,7 +168,7 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
         help="find how much noise a release needs, and keep the plan in a private file",
         places=("input", "kept_plan"),
         usage="puffer plan INPUT PLAN --secret COLUMN [--public COLUMN[,...]] --epsilon NUMBER [option ...]",
-        own=("config", "schema", *DIALECT, _KEY, "overwrite", "figures", "json"),
+        own=("config", "schema", *DIALECT, _KEY, "overwrite", "figures", *_RUN),
         arguments=list(PLANNED),
     ),
     "release": Subcommand(
@@ -173,26 +176,26 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
         places=("input", "output"),
         usage="puffer release INPUT OUTPUT --secret COLUMN [--public COLUMN[,...]] --epsilon NUMBER [option ...]\n"
         "       puffer release INPUT OUTPUT --plan FILE [option ...]",
-        own=("config", "schema", *DIALECT, "plan", _KEY, "overwrite", "json"),
+        own=("config", "schema", *DIALECT, "plan", _KEY, "overwrite", *_RUN),
         arguments=list(OPTIONS),
     ),
     "check": Subcommand(
         help="say whether a plan covers other rows; nothing is released",
         places=("input",),
         usage="puffer check INPUT --plan FILE [option ...]",
-        own=("config", "schema", *DIALECT, "plan", _KEY, "figures", "json"),
+        own=("config", "schema", *DIALECT, "plan", _KEY, "figures", *_RUN),
     ),
     "verify": Subcommand(
         help="compare a release with its certificate",
         places=("input",),
         usage="puffer verify INPUT [option ...]",
-        own=("config", "schema", "certificate", "public_key", "json"),
+        own=("config", "schema", "certificate", "public_key", *_RUN),
     ),
     "audit": Subcommand(
         help="test a release with the original at hand: its noise, and what a guesser of the secret wins",
         places=("original", "released"),
         usage="puffer audit ORIGINAL RELEASED [option ...]",
-        own=("config", "schema", *DIALECT, "released_schema", "certificate", "level", "figures", "json"),
+        own=("config", "schema", *DIALECT, "released_schema", "certificate", "level", "figures", *_RUN),
         arguments=("secret",),
     ),
     "show": Subcommand(
@@ -346,6 +349,14 @@ class Request:
         if not isinstance(found, bool):
             raise ArgumentError(name, rule="true or false", got=f"a {type(found).__name__}", hint="Leave it out.")
         return found
+
+    @property
+    def logs_json(self) -> bool:
+        """Whether lines of JSON are logged; raises ArgumentError for another word than json and text."""
+        form = self.found.get("log_format", "text")
+        if form not in ("text", "json"):
+            raise ArgumentError("--log-format", rule="text or json", got="another word", hint="Say --log-format json.")
+        return bool(form == "json")
 
     @property
     def dialect(self) -> Dialect:
