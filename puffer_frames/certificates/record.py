@@ -21,7 +21,7 @@ from puffer_frames.frames.matching import compare, require_rows, unknown_names
 from puffer_frames.frames.table import open_table
 from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.usefulness import Usefulness, usefulness
-from puffer_frames.numbers.json_text import UnclearJsonError, parsed
+from puffer_frames.numbers.json_text import CERTIFICATE_BYTES, UnclearJsonError, file_content, parsed
 from puffer_frames.numbers.presentation import as_html, as_text
 from puffer_frames.priors.prior import FloatArray
 
@@ -73,7 +73,7 @@ class Certificate(Published):
     def load(cls, path: str | Path, /) -> Certificate:
         """Read a certificate that `save` wrote; raises ArgumentError as `from_dict`."""
         try:
-            plain = parsed(Path(path).read_bytes())
+            plain = parsed(file_content(path, most=CERTIFICATE_BYTES))
         except UnclearJsonError as error:
             raise refused(f"a file with {error}") from None
         except ValueError:  # errors of JSON and of its encoding are values

@@ -27,9 +27,7 @@ from puffer_frames.doors.command.options import (
 )
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.csv_texts import DIALECT, Dialect
-from puffer_frames.numbers.json_text import UnclearJsonError, parsed
-
-_MOST_BYTES = 1 << 24
+from puffer_frames.numbers.json_text import CONFIG_BYTES, UnclearJsonError, file_content, parsed
 
 
 def read_config(path: Path, /, *, known: Collection[str]) -> dict[str, Any]:
@@ -44,13 +42,12 @@ def read_config(path: Path, /, *, known: Collection[str]) -> dict[str, Any]:
     """
     if path.suffix.lower() not in (".toml", ".json"):
         raise _refused("a file that ends in .toml or .json", "another one")
-    with path.open("rb") as file:
-        content = file.read(_MOST_BYTES + 1)
     try:
+        content = file_content(path, most=CONFIG_BYTES)
         text = content.decode("utf-8-sig")
         found = tomllib.loads(text) if path.suffix.lower() == ".toml" else parsed(text)
     except UnclearJsonError as error:
-        raise _refused("JSON that every program reads alike", f"one with {error}") from None
+        raise _refused("a text that every program reads alike", f"one with {error}") from None
     except (ValueError, RecursionError):  # errors of both formats and of the encoding are values
         raise _refused(f"a whole {path.suffix[1:].upper()} file", "one that cannot be read as that") from None
     if not isinstance(found, dict):
