@@ -12,6 +12,7 @@ from puffer_frames.certificates.checked import check_plain, refused
 from puffer_frames.certificates.facts import are_said, facts_of
 from puffer_frames.certificates.fields import FORMS, has_facts
 from puffer_frames.certificates.published import Published
+from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.signature import PrivateKey, PublicKey, is_signed_by, sign
 from puffer_frames.certificates.small_pictures import certificate_pictures
 from puffer_frames.certificates.text import certificate_rows, certificate_title
@@ -22,7 +23,7 @@ from puffer_frames.frames.table import open_table
 from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.usefulness import Usefulness, usefulness
 from puffer_frames.numbers.json_text import CERTIFICATE_BYTES, UnclearJsonError, file_content, parsed
-from puffer_frames.numbers.presentation import as_html, as_text
+from puffer_frames.numbers.presentation import as_html, as_text, shown
 from puffer_frames.priors.prior import FloatArray
 
 MOST_VALUES = 12
@@ -217,6 +218,10 @@ class Certificate(Published):
     def said(self, about: Mapping[str, str], /) -> Certificate:
         """The same certificate with what an office says of the release (`check_about`)."""
         stated: dict[str, Any] = dict(about)
+        if "batches" in about:
+            unit = f" and no {shown(self.unit)}" if self.unit else ""
+            batches = say("batches", batch=shown(about["batch"]), dataset=shown(about["dataset"]), unit=unit)
+            stated["statements"] = (*self.statements, batches)
         return replace(self, **stated)
 
     def put_on(self, frame: NativeFrame, /) -> NativeFrame:

@@ -14,6 +14,7 @@ from puffer_frames.certificates.record import Certificate, of_checked
 from puffer_frames.errors import LedgerError, LedgerWarning, PufferError, warn
 from puffer_frames.numbers.presentation import plain, shown, shown_names
 from puffer_frames.papers.catalogue import BOUNDED
+from puffer_frames.verbs.ledgers.composition import batch_of
 from puffer_frames.verbs.ledgers.locked_lines import BrokenLineError, Lines, parsed_line
 
 SCHEMA = "1.1"
@@ -60,6 +61,7 @@ class Entry:
         return {
             "time": self.time,
             "dataset": self.dataset,
+            "batch": self.certificate.batch or "",
             "state": self.state,
             "secret": ", ".join(one.secret),
             "columns": ", ".join(one.public),
@@ -111,6 +113,7 @@ def entry_line(entry: str, word: str, certificate: Certificate | None, /) -> dic
     line |= {
         "fingerprint": certificate.fingerprint,
         "dataset": certificate.dataset,
+        "batch": batch_of(certificate),
         "secret": certificate.secret,
         "columns": certificate.public,
         "unit": certificate.unit,
@@ -148,6 +151,8 @@ class Record:
     state: State
     time: str
     dataset: str
+    batch: str | None
+    """Whose people are declared to be in no other one."""
     certificate: Mapping[str, Any] | str
     """In JSON types, or as text in a line whose digest holds."""
 
@@ -209,12 +214,19 @@ def records_of(lines: Lines, /, *, path: object) -> dict[str, Record]:
             time, dataset, certificate = (line.get(word) for word in ("time", "dataset", "certificate"))
             if not (isinstance(time, str) and isinstance(dataset, str)):
                 raise _refused(path, f"line {number:,} without a time or a data set")
-            known = Record(entry=name, state="not finished", time=time, dataset=dataset, certificate=certificate or {})
+            known = Record(
+                entry=name,
+                state="not finished",
+                time=time,
+                dataset=dataset,
+                batch=line.get("batch"),
+                certificate=certificate or {},
+            )
         found[name] = replace(known, state=state, certificate=line.get("certificate") or known.certificate)
     return found
 
 
-_SAID = ("dataset", "secret", "columns", "unit", "given", "epsilon", "delta")
+_SAID = ("dataset", "batch", "secret", "columns", "unit", "given", "epsilon", "delta")
 """What a line says of its certificate, and both lines of an entry alike."""
 
 
