@@ -53,6 +53,10 @@ class ArgumentTypeError(PufferError, TypeError):
     """An argument or a column has a type that it may not have."""
 
 
+class ColumnTypeError(ArgumentTypeError):
+    """A column of the table has a type, or entries of a type, that it may not have."""
+
+
 class CallError(PufferError, TypeError):
     """A function was called with arguments that it does not take; the text is as Python's, with the function's name."""
 
@@ -90,6 +94,10 @@ class PlanFileError(PufferError, ValueError):
 
 class TableFileError(PufferError, ValueError):
     """A file does not hold a table of the format that its name says."""
+
+
+class LockedFileError(PufferError, RuntimeError):
+    """Another process has held a ledger or a key file for longer than anybody waits; nothing was written."""
 
 
 class MissingPackageError(PufferError, ImportError):

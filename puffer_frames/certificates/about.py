@@ -11,7 +11,12 @@ from puffer_frames.errors import ArgumentError, ArgumentTypeError
 
 About: TypeAlias = Mapping[str, str | datetime] | None
 """The argument `about`."""
-FIELDS = ("issuer", "dataset", "created", "intended_use", "contact", "recipients", "legal_basis", "review")
+FIELDS = (
+    *("issuer", "dataset", "created", "intended_use", "contact", "recipients", "legal_basis", "review"),
+    *("batch", "batches"),
+)
+APART = "no person is in two"
+"""What `batches` declares."""
 
 
 def check_about(about: About, /) -> dict[str, str]:
@@ -22,6 +27,7 @@ def check_about(about: About, /) -> dict[str, str]:
     about : mapping or None
         Any of "issuer", "dataset", "intended_use", "contact", "recipients", "legal_basis" and "review" (when it is to
         be looked at again), each a text, and "created", a datetime with a time zone or its text in ISO 8601.
+        "batch" names the part of the data set that the rows are; "batches": "no person is in two" declares just that.
 
     Raises
     ------
@@ -43,7 +49,22 @@ def check_about(about: About, /) -> dict[str, str]:
             known = ", ".join(f'"{field}"' for field in FIELDS)
             raise ArgumentError("about", rule=f"of the fields {known}", got=repr(name), hint="Leave this field out.")
         checked[name] = _utc(value) if name == "created" else _text(name, value)
+    _check_batch(checked)
     return checked
+
+
+def _check_batch(checked: Mapping[str, str]) -> None:
+    """Raise ArgumentError for a declaration of nothing, and for a name that may stand twice for one batch."""
+    batch, declared = checked.get("batch"), checked.get("batches")
+    if declared not in (None, APART):
+        hint = "Leave it out where a person may be in two batches: their releases then count in sequence."
+        raise ArgumentError('about["batches"]', rule=repr(APART), got="another text", hint=hint)
+    if declared and not (batch and "dataset" in checked):
+        hint = 'Write about={"dataset": "visits", "batch": "2026-01-31", "batches": "no person is in two"}.'
+        raise ArgumentError('about["batches"]', rule="given with a data set and a batch", got="it alone", hint=hint)
+    if batch is not None and (batch != batch.strip() or not batch.isprintable()):
+        rule = "a name without blanks at its ends and characters that nobody sees"
+        raise ArgumentError('about["batch"]', rule=rule, got="another one", hint="Write one batch always alike.")
 
 
 def _text(name: str, value: object) -> str:

@@ -93,6 +93,8 @@ def _mandatory(plain: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     noisy = any(float(scale) for scale in plain["scales"].values()) or plain["noise"] in ("channel", "sequential")
     if plain["reproducible"] and noisy:
         yield ("warning-seed",)
+    if plain.get("batches"):
+        yield ("batches",)
     if plain["answers"]:
         yield ("units", "chain", "any-dependence")
         yield ("other-answers",)

@@ -218,6 +218,10 @@ class Fields:
     """On what ground in law it is made."""
     review: Annotated[str | None, Since(minor=6)] = None
     """When the release is to be looked at again."""
+    batch: Annotated[str | None, Since(minor=6)] = None
+    """Which part of the data set the rows are, where it is released in batches."""
+    batches: Annotated[str | None, Since(minor=6)] = None
+    """What is declared of them: "no person is in two", or nothing."""
     derived: bool = False
     """True where the frame or file that holds this record was changed after the release (`attach`)."""
     signature: str | None = None

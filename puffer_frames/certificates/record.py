@@ -12,6 +12,7 @@ from puffer_frames.certificates.checked import check_plain, refused
 from puffer_frames.certificates.facts import are_said, facts_of
 from puffer_frames.certificates.fields import FORMS, has_facts
 from puffer_frames.certificates.published import Published
+from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.signature import PrivateKey, PublicKey, is_signed_by, sign
 from puffer_frames.certificates.small_pictures import certificate_pictures
 from puffer_frames.certificates.text import certificate_rows, certificate_title
@@ -21,8 +22,8 @@ from puffer_frames.frames.matching import compare, require_rows, unknown_names
 from puffer_frames.frames.table import open_table
 from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.usefulness import Usefulness, usefulness
-from puffer_frames.numbers.json_text import UnclearJsonError, parsed
-from puffer_frames.numbers.presentation import as_html, as_text
+from puffer_frames.numbers.json_text import CERTIFICATE_BYTES, UnclearJsonError, file_content, parsed
+from puffer_frames.numbers.presentation import as_html, as_text, shown
 from puffer_frames.priors.prior import FloatArray
 
 MOST_VALUES = 12
@@ -58,22 +59,10 @@ class Certificate(Published):
             know are kept in `extra`.
         """
         check_plain(plain)
-        try:
-            found = cls._of_checked(plain)
-        except (OverflowError, TypeError, ValueError, KeyError):
-            raise refused("an entry that is out of range") from None
+        found = of_checked(plain)
         if has_facts(found.schema) and not are_said(found.facts, found.statements, columns=found.public):
             raise refused("facts that its sentences do not say")
         return found
-
-    @classmethod
-    def _of_checked(cls, plain: Mapping[str, Any]) -> Certificate:
-        values = {name: form.read(plain[name]) for name, form in FORMS.items() if name in plain}
-        extra = {name: entry for name, entry in plain.items() if name not in FORMS}
-        found = cls(**values, extra=extra)
-        if has_facts(found.schema):
-            return found
-        return replace(found, facts=facts_of(found.statements, columns=found.public))
 
     def save(self, path: str | Path, /) -> None:
         """Write the certificate as JSON, for releases in formats that hold no metadata (CSV)."""
@@ -85,7 +74,7 @@ class Certificate(Published):
     def load(cls, path: str | Path, /) -> Certificate:
         """Read a certificate that `save` wrote; raises ArgumentError as `from_dict`."""
         try:
-            plain = parsed(Path(path).read_bytes())
+            plain = parsed(file_content(path, most=CERTIFICATE_BYTES))
         except UnclearJsonError as error:
             raise refused(f"a file with {error}") from None
         except ValueError:  # errors of JSON and of its encoding are values
@@ -229,6 +218,10 @@ class Certificate(Published):
     def said(self, about: Mapping[str, str], /) -> Certificate:
         """The same certificate with what an office says of the release (`check_about`)."""
         stated: dict[str, Any] = dict(about)
+        if "batches" in about:
+            unit = f" and no {shown(self.unit)}" if self.unit else ""
+            batches = say("batches", batch=shown(about["batch"]), dataset=shown(about["dataset"]), unit=unit)
+            stated["statements"] = (*self.statements, batches)
         return replace(self, **stated)
 
     def put_on(self, frame: NativeFrame, /) -> NativeFrame:
@@ -242,3 +235,14 @@ class Certificate(Published):
 
     def _repr_html_(self) -> str:
         return as_html(certificate_title(self), certificate_rows(self), pictures=certificate_pictures(self))
+
+
+def of_checked(plain: Mapping[str, Any], /) -> Certificate:
+    """As `Certificate.from_dict`, of a record that was checked when it was written."""
+    try:
+        values = {name: form.read(plain[name]) for name, form in FORMS.items() if name in plain}
+        found = Certificate(**values, extra={name: entry for name, entry in plain.items() if name not in FORMS})
+        facts = found.facts if has_facts(found.schema) else facts_of(found.statements, columns=found.public)
+    except (OverflowError, TypeError, ValueError, KeyError):
+        raise refused("an entry that is out of range") from None
+    return replace(found, facts=facts)

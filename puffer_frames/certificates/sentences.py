@@ -52,6 +52,11 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "The plan was read from a file that does not hold these beliefs' laws: {beliefs}. That the noise hides the "
         "secret under them is what the file says; it was not computed again.",
     ),
+    "batches": (
+        "assumed",
+        "These rows are the batch {batch!r} of the data set {dataset!r}, and no person{unit} is in two batches of it. "
+        "Releases of its other batches are counted as telling nothing of a person in this one.",
+    ),
     "other-rows": (
         "assumed",
         "The scale was calibrated on other rows than these. The beliefs are those learned there.",

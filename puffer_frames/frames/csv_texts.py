@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
-from puffer_frames.errors import ArgumentError, SuspectValuesWarning, TableFileError, warn
+from puffer_frames.errors import ArgumentError, ColumnTypeError, PriorError, SuspectValuesWarning, TableFileError, warn
 from puffer_frames.frames.columns import not_found, rows_text
 from puffer_frames.frames.hints import MISSING
 from puffer_frames.frames.selection import REST
@@ -204,7 +204,8 @@ def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles, diale
         if name not in names:
             raise not_found("schema" if name in types else "null_values", name, names)
     if not len(table):
-        raise _refused(path, "a table with rows", "a first line with names alone", "See whether the file is whole.")
+        got, hint = "a first line with names alone", "See whether the file is whole."
+        raise PriorError(f"the input {path.name!r}", rule="a table with rows", got=got, hint=hint)
     if roles.public == (REST,) and REST not in names:
         roles = replace(roles, public=tuple(name for name in names if name not in {*roles.exact, *roles.plain}))
     wanted = {*roles.exact, *roles.public, *roles.plain}
@@ -359,7 +360,7 @@ def _typed(name: str, texts: pl.Series, dtype: Any) -> pl.Series:
     if found.null_count() > texts.null_count():
         there = _without_marks(texts)
         if other := found.null_count() - there.null_count():
-            raise TableFileError(
+            raise ColumnTypeError(
                 f"the column {name!r}",
                 rule=f"of the type {dtype} of the schema, or empty",
                 got=f"{rows_text(other)} with another text",

@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from puffer_frames.errors import ArgumentTypeError
+from puffer_frames.errors import ColumnTypeError
 
 _UUID = "arrow.uuid"
 """Polars reads them as the bytes that they are."""
@@ -53,8 +53,8 @@ def check_decimals(schema: pa.Schema, /, *, most: int) -> None:
             raise _error(field.name, f"decimals of {unread.precision} digits in 256 bits")
 
 
-def _error(name: str, got: str) -> ArgumentTypeError:
-    return ArgumentTypeError(
+def _error(name: str, got: str) -> ColumnTypeError:
+    return ColumnTypeError(
         f"the column {name!r}",
         rule="of a type that Polars has",
         got=got,

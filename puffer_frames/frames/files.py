@@ -23,7 +23,7 @@ from puffer_frames.frames.extensions import DIGITS, check_decimals
 from puffer_frames.frames.stamps.folder import data_files
 from puffer_frames.frames.stamps.parquet import as_file_metadata, read_parquet_metadata
 from puffer_frames.frames.stamps.whole_file import alone_in, replacing, sync_folder, taken
-from puffer_frames.numbers.json_text import parsed
+from puffer_frames.numbers.json_text import CERTIFICATE_BYTES, parsed
 
 Format: TypeAlias = Literal["parquet", "folder", "csv", "arrow"]
 LevelKind: TypeAlias = Literal["text", "number", "whole", "truth"]
@@ -182,7 +182,7 @@ def metadata_in(path: Path, /) -> dict[str, Any] | None:
         with pa.memory_map(str(path)) as source:
             held = pa.ipc.open_file(source).schema.metadata or {}
     try:
-        found = parsed(held.get(b"puffer_frames", b"null"))
+        found = parsed(held.get(b"puffer_frames", b"null"), most=CERTIFICATE_BYTES)
     except ValueError:  # somebody else's text under this name
         return None
     return found if isinstance(found, dict) else None

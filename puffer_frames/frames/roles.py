@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import narwhals.stable.v2 as nw
 
-from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.errors import ArgumentError, ColumnTypeError
 from puffer_frames.frames.columns import not_found, rows_text
 from puffer_frames.frames.hints import to_numbers
 
@@ -198,7 +198,7 @@ class Roles:
     def check_row_id(self, schema: Mapping[str, nw.dtypes.DType], /) -> None:
         """Raise ArgumentTypeError unless the column that numbers the rows holds integers, or there is none."""
         if self.row_id is not None and not schema[self.row_id].is_integer():
-            raise ArgumentTypeError(
+            raise ColumnTypeError(
                 f"the row_id column {self.row_id!r}",
                 rule="of integers",
                 got=f"dtype {type(schema[self.row_id]).__name__}",
@@ -236,7 +236,7 @@ def is_of_labels(dtype: nw.dtypes.DType, /) -> bool:
 def check_labels(dtype: nw.dtypes.DType, what: str, /) -> None:
     """Raise ArgumentTypeError unless a column of this dtype holds labels; floats may still be whole numbers."""
     if not (is_of_labels(dtype) or dtype.is_integer() or dtype.is_float()):
-        raise ArgumentTypeError(
+        raise ColumnTypeError(
             what,
             rule="of strings, categories, booleans or integers",
             got=f"dtype {type(dtype).__name__}",
@@ -247,7 +247,7 @@ def check_labels(dtype: nw.dtypes.DType, what: str, /) -> None:
 def check_numbers(dtype: nw.dtypes.DType, name: str, /, *, role: str) -> None:
     """Raise ArgumentTypeError unless a column of this dtype holds numbers or booleans."""
     if not (dtype.is_integer() or dtype.is_float() or isinstance(dtype, nw.Boolean)):
-        raise ArgumentTypeError(
+        raise ColumnTypeError(
             f"the {role} column {name!r}",
             rule="of integers, floats or booleans",
             got=f"dtype {type(dtype).__name__}",

@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError
+from puffer_frames.errors import ArgumentError, ColumnTypeError, PriorError
 from puffer_frames.frames import cells
 from puffer_frames.frames.columns import rows_text, to_floats
 from puffer_frames.noise.channel import MOST_LEVELS
@@ -357,7 +357,7 @@ def _entries(keys: nw.Series[Any], what: str, *, hint: str) -> list[Any]:
         there = floats[~np.array(missing, dtype=bool)]
         if np.isfinite(there).all() and (there == np.rint(there)).all():
             return [None if null else int(value) for value, null in zip(floats.tolist(), missing, strict=True)]
-    raise ArgumentTypeError(
+    raise ColumnTypeError(
         what,
         rule="of strings, categories, booleans or integers",
         got=odd if " " in odd else f"categories of type {odd}",

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any, cast
 
-from puffer_frames.errors import ArgumentTypeError, PufferError
+from puffer_frames.errors import ColumnTypeError, PufferError
 from puffer_frames.frames.columns import as_names
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import Table
@@ -68,7 +68,7 @@ def check_columns(
         both_numbers = {known, found} == {"booleans", "numbers"} and name not in coded
         if found != known and not both_numbers:
             role = "secret" if name in request.secret else "public" if name in request.public else "given"
-            raise ArgumentTypeError(
+            raise ColumnTypeError(
                 f"the {role} column {name!r}",
                 rule=f"of {known}, as in the plan",
                 got=f"a column of {found}",

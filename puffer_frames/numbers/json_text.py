@@ -4,23 +4,46 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import stat
+from pathlib import Path
 from typing import Any
 
+PLAN_BYTES, CERTIFICATE_BYTES, CONFIG_BYTES = 64 << 20, 4 << 20, 16 << 20
+"""Most bytes of a text: read as JSON it takes up to ten times as many."""
 WIDTH = 120
 _STEP = 2
 _SHOWN = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _ESCAPED = json.JSONEncoder(allow_nan=False)
 
 
-def parsed(text: str | bytes, /) -> Any:
+def file_content(path: str | Path, /, *, most: int) -> bytes:
+    """What is in a file; raises OSError, and UnclearJsonError for a pipe, a device, or more than so many bytes."""
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise UnclearJsonError("no end: a pipe or a device")
+        found = file.read(most + 1)
+    check_size(found, most=most)
+    return found
+
+
+def check_size(text: str | bytes, /, *, most: int) -> None:
+    """Raise UnclearJsonError for a longer text."""
+    if len(text) > most:
+        raise UnclearJsonError(f"more than {most / (1 << 20):g} MiB")
+
+
+def parsed(text: str | bytes, /, *, most: int | None = None) -> Any:
     """What a text of JSON says, where every reader must find the same.
 
     - `text`: Bytes are UTF-8, with or without its mark.
     Raises UnclearJsonError for a key that stands twice in one object: of such a key some readers take the first entry,
-    others the last. For NaN, infinities, numbers beyond the floats, integers of thousands of digits, and lists in lists
-    without end; ValueError for a text that is no JSON, is cut short, or is followed by another one; for bytes that are
-    no UTF-8.
+    others the last. For NaN, infinities, numbers beyond the floats, integers of thousands of digits, lists in lists
+    without end, and a longer text than `most`; ValueError for a text that is no JSON, is cut short, or is followed by
+    another one; for bytes that are no UTF-8.
     """
+    if most is not None:
+        check_size(text, most=most)
     try:
         return json.loads(
             text.decode("utf-8-sig") if isinstance(text, bytes) else text,

@@ -25,7 +25,7 @@ import puffer_frames
 from puffer_frames import Ledger
 from puffer_frames.doors.command import jobs
 from puffer_frames.doors.command.jobs import write
-from puffer_frames.doors.command.outcome import failed
+from puffer_frames.doors.command.outcome import STATUS, failed
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.frames import files
 
@@ -34,6 +34,8 @@ RELEASE = ("release", "in.parquet", "out.parquet")
 SPENDING = ("--ledger", "l.jsonl", "--limit", "1", "--about", "dataset=people")
 """Beside an epsilon of 1: one release, and no more."""
 
+TYPED = (*ASKED, "--keep", "occupation", "--schema", "occupation=Int64")
+BY_PLAN = ("--plan", "plan.json", "--allow-other-frame")
 FAILURES = [
     # words, exit code, kind of error, part of what is said
     ([], 2, "ArgumentError", "no subcommand"),
@@ -79,6 +81,21 @@ FAILURES = [
     (["verify", "in.csv", "--certificate", "wrong.json"], 1, "UncoveredFrameError", "certificate"),
     (["show", "in.csv"], 1, "UncoveredFrameError", "certificate"),
     (["show", "in.csv", "--as", "pdf"], 2, "ArgumentError", "text, html or json"),
+    (["release", "none.csv", "out.parquet", *ASKED], 4, "PriorError", "a table with rows"),
+    (["release", "missing.csv", "out.parquet", *ASKED], 4, "PriorError", "without nulls"),
+    (
+        ["release", "in.csv", "o.csv", *TYPED],
+        4,
+        "ColumnTypeError",
+        "Int64",
+    ),
+    (["release", "text.csv", "out.parquet", *ASKED, "--mechanism", "noise"], 4, "ColumnTypeError", "integers, floats"),
+    (
+        ["release", "text.csv", "o.csv", *BY_PLAN],
+        4,
+        "ColumnTypeError",
+        "of numbers, as in the plan",
+    ),
     ([*RELEASE, "--secret", "race", "--public", "flat", "--epsilon", "1"], 1, "NoNoiseNeededError", "needs noise"),
 ]
 
@@ -92,12 +109,15 @@ def test_failures(folder, words, code, kind, said):
     for name in ("wrong.parquet", "wrong.arrow", "wrong.json"):
         (folder / name).write_text("{}")
     (folder / "empty.csv").write_text("")
+    (folder / "none.csv").write_text("race,age\n")
+    (folder / "missing.csv").write_text("race,age\na,1\nb,\na,3\n")
+    (folder / "text.csv").write_text("race,age\na,young\nb,old\na,old\n")
+    if "plan.json" in words:
+        assert run("plan", "in.parquet", "plan.json", *ASKED).code == 0
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     done = run(*words)
     assert done.code == code, done
-    assert done.err.startswith(
-        f"puffer: {'refused' if code == 1 else 'wrong request' if code == 2 else 'input or output'}: "
-    )
+    assert done.err.startswith(f"puffer: {STATUS[code]}: ")
     assert said in done.err
     assert not done.out
     assert len([line for line in done.err.splitlines() if "WARNING" not in line]) == 1

@@ -86,5 +86,5 @@ def test_killed(folder, imported, target, count):
             warnings.simplefilter("ignore", puffer_frames.LedgerWarning)
             assert len(puffer_frames.ledger("l.jsonl")) >= 1
         names = {path.name for path in folder.iterdir()} - {"in.parquet", "in.csv", "in.arrow", "parts", "big.parquet"}
-        assert names - {target, f"{target}.certificate.json"} == {"l.jsonl"}
+        assert names - {target, f"{target}.certificate.json", ".l.jsonl.lock"} == {"l.jsonl"}
         old = new

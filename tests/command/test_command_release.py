@@ -54,9 +54,9 @@ def test_formats(folder, source, target):
 
 def test_parquet_goes_batch_by_batch(folder):
     done = run("release", "in.parquet", "out.parquet", *ASKED, "-v")
-    assert "read as a stream" in done.err
+    assert "read: as a stream" in done.err
     done = run("release", "in.parquet", "more.parquet", *ASKED, "--shuffle", "-v")
-    assert "240 rows in memory" in done.err
+    assert "read: 240 rows, in memory" in done.err
 
 
 def test_types_of_csv_columns(folder):

@@ -2,11 +2,14 @@
 
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 import pandas as pd
 from message_tables import FRAME, MARK
 
 from puffer_frames import Layout, Ledger, Noise, calibrate, histogram, privatize
+from puffer_frames.verbs.ledgers import locked_lines
+from puffer_frames.verbs.ledgers.locked_lines import locked
 
 NAMED = {"dataset": "wages of 2026"}
 
@@ -46,6 +49,12 @@ def _release_of(frame, path):
 
 def _run(plan):
     return plan.puffer.collect()
+
+
+def _held():
+    path = _file()
+    with locked(path, what="the ledger"), mock.patch.object(locked_lines, "WAIT", 0.0):
+        return len(Ledger(path))
 
 
 def _day(mechanism):
@@ -148,6 +157,10 @@ LEDGERS = {
     "a finished release withdrawn": (
         lambda: Ledger(path := _written()).withdraw(next(iter(Ledger(path))).entry),
         lambda: Ledger(_written()).frame["entry"],
+    ),
+    "a ledger that another process holds": (
+        lambda: _held(),
+        lambda: len(Ledger(_file())),
     ),
     "a plan whose entry was withdrawn": (
         lambda: _run(_plan_that_was_withdrawn()),

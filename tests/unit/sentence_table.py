@@ -203,6 +203,7 @@ TABLE = {
     "weak-epsilon": lambda c, name: c["epsilon"] > 10,
     "weak-delta": lambda c, name: c.get("delta", 0) * len(c["frame"]) >= 1 and is_release(c),
     "from-file": lambda c, name: False,
+    "batches": lambda c, name: False,
     "other-rows": lambda c, name: "batch" in c and not channel(c),
     "observed-exceeds": lambda c, name: name in (WRONG, *ELSEWHERE, *DRIFTED),
     "observed-unknown": lambda c, name: False,

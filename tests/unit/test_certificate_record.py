@@ -49,6 +49,8 @@ def test_the_documented_schema_describes_every_field():
         "recipients",
         "legal_basis",
         "review",
+        "batch",
+        "batches",
     }
     assert set(schema["required"]) == names - optional
 

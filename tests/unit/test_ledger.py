@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -12,10 +13,12 @@ import pytest
 
 import puffer_frames
 from puffer_frames import Certificate, Layout, Ledger, LedgerNoiseWarning, LedgerWarning, Noise, compose, ledger
+from puffer_frames.certificates import checked
 from puffer_frames.errors import ArgumentError, CalibrationError, LedgerError
 from puffer_frames.frames.local.table import LocalRows
 from puffer_frames.numbers.rounding import as_written, sum_as_written, up_as_written
 from puffer_frames.verbs import attached
+from puffer_frames.verbs.ledgers import entries
 
 RNG = np.random.default_rng(4)
 ROWS = 300
@@ -293,8 +296,10 @@ def test_a_line_that_is_cut_off_is_reported_and_skipped(path):
 def test_what_no_release_has_written_is_an_error(path):
     release(path)
     lines = path.read_text().splitlines()
-    first, last = json.loads(lines[0]), json.loads(lines[1])
+    first, last = ({k: v for k, v in json.loads(line).items() if k != "digest"} for line in lines)
     wrong = {
+        "line 2 that was changed": [lines[0], lines[1].replace('"epsilon": 0.5', '"epsilon": 0.4', 1)],
+        "line 1 that was changed": [json.dumps(json.loads(lines[0]), separators=(",", ":")), lines[1]],
         "no entry": [lines[0], lines[1][:50], lines[0].replace(first["entry"], "other")],
         "another state": [lines[0], json.dumps(last | {"state": "forgotten"})],
         "line 1 with another state": [lines[1]],
@@ -308,6 +313,21 @@ def test_what_no_release_has_written_is_an_error(path):
         for use in (lambda: Ledger(path).entries(), lambda: release(Ledger(path, limit=9.0))):
             with pytest.raises(LedgerError, match=match):
                 use()
+
+
+def test_lines_without_a_digest_are_read_as_before_and_those_with_one_are_not_checked_again(path, monkeypatch):
+    release(path, **BOUNDED)
+    certificates = [entry.certificate for entry in ledger(path)]
+    whole = path.read_text()
+    early = re.sub(r', "digest": "sha256:[0-9a-f]{64}"', "", whole)
+    path.write_text(early.replace('"schema": "1.1"', '"schema": "1.0"'))
+    release(path, **BOUNDED)
+    assert [entry.certificate for entry in ledger(path)][:1] == certificates
+    assert ledger(path).total().epsilon == 1.0
+    path.write_text(whole)
+    monkeypatch.setattr(checked, "_validator", lambda: pytest.fail("the cost of an entry would grow with the ledger"))
+    release(Ledger(path, limit=1.0), **BOUNDED)
+    assert [entry.certificate for entry in ledger(path)][:1] == certificates
 
 
 def test_a_data_set_must_have_a_name(path):
@@ -325,6 +345,70 @@ def test_two_tables_of_one_name_are_not_added(path):
     release(path, PEOPLE.head(200), **BOUNDED)
     with pytest.raises(CalibrationError, match="different numbers of rows"):
         ledger(path).total()
+
+
+def of_batch(where, night, *, rows=100, declared=True, **options):
+    about = NAMED | {"batch": night} | ({"batches": "no person is in two"} if declared else {})
+    frame = PEOPLE.iloc[:rows] if night == "first" else PEOPLE.iloc[-rows:].reset_index(drop=True)
+    return release(where, frame, about=about, **options)
+
+
+def test_batches_of_other_people_count_once_and_the_limit_holds_in_each(path):
+    book = Ledger(path, limit=0.5)
+    first = of_batch(book, "first", **BOUNDED)
+    second = of_batch(book, "second", rows=90)  # by other scales and for another column
+    assert book.total().epsilon == compose([first, second]).epsilon == 0.5
+    assert compose([first, second]).beliefs == second.puffer.certificate.beliefs
+    before = path.read_bytes()
+    with pytest.raises(LedgerError, match=r"epsilon 0\.6 with this one"):
+        of_batch(book, "first", **BOUNDED, epsilon=0.1)
+    with pytest.raises(LedgerError, match="nothing is known together"):  # a release of nobody knows which batch
+        release(book, **BOUNDED, epsilon=0.1)
+    assert path.read_bytes() == before
+    of_batch(book, "third", secret="hobby")  # another secret of other people
+    said = {each.key: each for each in second.puffer.certificate.statements}
+    assert "no person is in two batches of it" in said["batches"].text
+    assert said["batches"].kind == "assumed"
+    assert book.frame["batch"].tolist() == ["first", "second", "third"]
+
+
+def test_what_declares_nothing_counts_beside_every_batch(path):
+    released = [of_batch(None, name, **BOUNDED) for name in ("first", "second")]
+    released += [of_batch(None, "third", declared=False, **BOUNDED, epsilon=0.2)]
+    assert compose(released).epsilon == 0.7
+    alone = [of_batch(None, name, declared=False, **BOUNDED) for name in ("first", "second")]
+    assert compose(alone).epsilon == 1.0  # a person may be in both
+    planned = [of_batch(None, name, declared=False, releases=2) for name in ("first", "second")]
+    with pytest.raises(CalibrationError, match="in which one person may be twice"):
+        compose(planned)  # equally many rows, but other ones
+    with pytest.raises(CalibrationError, match="several tables"):
+        compose([of_batch(None, name) for name in ("first", "second")], frame=PEOPLE)
+    elsewhere = release(None, about={"dataset": "others", "batch": "b", "batches": "no person is in two"})
+    with pytest.raises(CalibrationError, match="different data sets"):
+        compose([released[0], elsewhere])
+
+
+def test_a_ledger_of_batches_reads_only_what_counts_for_one(path, monkeypatch):
+    of_batch(path, "first")
+    monkeypatch.setattr(entries, "of_checked", lambda plain: pytest.fail("a certificate of other people was read"))
+    of_batch(Ledger(path, limit=0.5), "second")
+    assert len(Ledger(path)) == 2
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"batch": "first "},
+        {"batch": "fi\u200brst"},
+        {"batches": "no person is in two"},
+        {"batch": "first", "batches": "nobody"},
+    ],
+)
+def test_what_is_no_batch(about):
+    with pytest.raises(ArgumentError, match="batch"):
+        release(None, about=NAMED | about)
+    with pytest.raises(ArgumentError, match="data set"):
+        release(None, about={"batch": "first", "batches": "no person is in two"})
 
 
 def test_a_ledger_that_makes_the_noise_of_a_histogram_larger_says_so(path):

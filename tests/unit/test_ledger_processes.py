@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from puffer_frames import Ledger, ledger
-from puffer_frames.errors import LedgerError
+from puffer_frames.errors import LedgerError, LockedFileError
 from puffer_frames.verbs.ledgers import locked_lines
 
 PREPARED = """
@@ -101,7 +101,7 @@ def test_whoever_waited_for_a_file_that_was_replaced_writes_to_the_new_one(tmp_p
         if not moved:
             moved.append(path.rename(tmp_path / "moved"))
             path.write_text("new\n")
-        lock(descriptor)
+        return lock(descriptor)
 
     monkeypatch.setattr(locked_lines, "_lock", late)
     with locked_lines.locked(path, what="the file") as file:
@@ -109,6 +109,21 @@ def test_whoever_waited_for_a_file_that_was_replaced_writes_to_the_new_one(tmp_p
         file.append({"more": 1})
     assert path.read_text() == 'new\n{"more": 1}\n'
     assert (tmp_path / "moved").read_text() == "old\n"
+
+
+def test_whoever_waits_too_long_is_told_who_holds_the_file(tmp_path, monkeypatch):
+    path = tmp_path / "releases.jsonl"
+    monkeypatch.setattr(locked_lines, "WAIT", 0.0)
+    held = rf"must be free within 0 seconds; got one that is held by process {os.getpid()} on .+, since 2"
+    with locked_lines.locked(path, what="the ledger"):
+        for use in (lambda: len(Ledger(path)), lambda: Ledger(path).withdraw("0" * 16)):
+            with pytest.raises(LockedFileError, match=held):
+                use()
+        assert str(os.getpid()) in locked_lines.look(path)[1]
+        (tmp_path / ".releases.jsonl.lock").write_text("{")
+        assert locked_lines.look(path)[1] == "another process"
+    assert locked_lines.look(path) == (locked_lines.Lines((), ""), "")
+    assert [each.name for each in tmp_path.iterdir()] == ["releases.jsonl"]
 
 
 def test_a_line_written_in_pieces_is_whole(tmp_path, monkeypatch):

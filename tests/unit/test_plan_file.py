@@ -148,9 +148,13 @@ def test_no_file(tmp_path):
 
 
 def test_a_file_larger_than_any(tmp_path, monkeypatch):
-    monkeypatch.setattr(plan_file, "_MOST_BYTES", 100)
-    with pytest.raises(PlanFileError, match="a larger file than any"):
-        load_plan(file_of("laplace noise"))
+    whole = file_of("laplace noise")
+    monkeypatch.setattr(plan_file, "PLAN_BYTES", 100)
+    with pytest.raises(PlanFileError, match="a file with more than"):
+        load_plan(whole)
+    with pytest.raises(ArgumentError, match="to be read again"):
+        planned("laplace noise").save(tmp_path / "plan")
+    assert not list(tmp_path.iterdir())
 
 
 # Passwords

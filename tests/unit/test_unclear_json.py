@@ -1,6 +1,7 @@
 """JSON that two readers may understand in two ways is refused, wherever JSON is read."""
 
 import json
+import os
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ import puffer_frames
 from puffer_frames import Certificate, Layout, Ledger
 from puffer_frames.doors.command.main import main
 from puffer_frames.errors import ArgumentError, LedgerError, PlanFileError, UncoveredFrameError
-from puffer_frames.numbers.json_text import UnclearJsonError, parsed
+from puffer_frames.numbers.json_text import CERTIFICATE_BYTES, CONFIG_BYTES, UnclearJsonError, parsed
 
 RNG = np.random.default_rng(0)
 PEOPLE = pd.DataFrame({"s": RNG.choice(["a", "b"], 60), "x": RNG.integers(0, 6, 60) * 1.0})
@@ -131,6 +132,29 @@ def test_a_key_file_with_a_number_beyond_the_floats_is_refused(tmp_path):
     (tmp_path / "key").write_text((tmp_path / "key").read_text().replace('"epsilon": 0.8', f'"epsilon": {10**400}'))
     with pytest.raises(ArgumentError, match="the key file"):
         plan.refine(PEOPLE, released, epsilon=0.8, key=tmp_path / "key")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this platform has no named pipes")
+def test_what_is_too_large_or_has_no_end_is_refused(released, tmp_path, capsys):
+    released.to_parquet(tmp_path / "r.parquet")
+    record = json.dumps(released.puffer.certificate.to_dict())
+    (tmp_path / "c.json").write_text(record + " " * CERTIFICATE_BYTES)
+    with pytest.raises(ArgumentError, match="a file with more than 4 MiB"):
+        Certificate.load(tmp_path / "c.json")
+    table = pa.Table.from_pandas(released, preserve_index=False).replace_schema_metadata(None)
+    table = table.replace_schema_metadata({"puffer_frames": record + " " * CERTIFICATE_BYTES})
+    pq.write_table(table, tmp_path / "large.parquet")
+    for frame in (table, tmp_path / "large.parquet"):
+        with pytest.raises(UncoveredFrameError):
+            puffer_frames.read_certificate(frame) if frame is not table else puffer_frames.verify(frame)
+    (tmp_path / "job.json").write_text("{}" + " " * CONFIG_BYTES)
+    assert main(["check", "in.parquet", "--config", str(tmp_path / "job.json")]) == 2
+    assert "more than 16 MiB" in capsys.readouterr().err
+    os.mkfifo(tmp_path / "pipe.json")
+    for read in (Certificate.load, puffer_frames.load_plan):
+        with pytest.raises((ArgumentError, PlanFileError), match="no end"):
+            read(tmp_path / "pipe.json")
+    assert main(["check", "in.parquet", "--config", str(tmp_path / "pipe.json")]) == 2
 
 
 @pytest.mark.parametrize("how", [*UNCLEAR, AFTER])

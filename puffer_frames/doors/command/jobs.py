@@ -14,13 +14,13 @@ from typing import Any, TypeAlias
 from puffer_frames.certificates.forms import number_plain
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.text import certificate_title, headline
-from puffer_frames.doors.command.logs import LOG
+from puffer_frames.doors.command.logs import LOG, check_metrics, step
 from puffer_frames.doors.command.options import PLANNED, WITH_PLAN, as_arguments, spelled
 from puffer_frames.doors.command.outcome import DONE, REFUSED, Outcome
 from puffer_frames.doors.command.parser import Request
 from puffer_frames.doors.command.places import BESIDE, beside, check_places, is_folder, new_folder, written
 from puffer_frames.doors.command.values import as_listed, number, with_levels
-from puffer_frames.errors import ArgumentError, PufferError, UncoveredFrameError
+from puffer_frames.errors import ArgumentError, CalibrationError, PufferError, UncoveredFrameError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.csv_texts import AS_THEY_ARE, TextRoles
 from puffer_frames.frames.files import (
@@ -36,10 +36,15 @@ from puffer_frames.frames.files import (
 )
 from puffer_frames.frames.selection import REST
 from puffer_frames.frames.table import open_table, small_rows
+from puffer_frames.numbers.presentation import plain as digits
+from puffer_frames.numbers.presentation import shown
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.verbs.attached import certificate_of, collect, write_release
 from puffer_frames.verbs.auditing.audited import audit
 from puffer_frames.verbs.comparing.comparison import compare
+from puffer_frames.verbs.ledgers.composition import together
+from puffer_frames.verbs.ledgers.entries import Entry, check_lines
+from puffer_frames.verbs.ledgers.locked_lines import look
 from puffer_frames.verbs.ledgers.release_ledger import Ledger, ledger
 from puffer_frames.verbs.ledgers.reserved import LedgerArgument
 from puffer_frames.verbs.plans.file import FORMAT
@@ -231,18 +236,19 @@ _SHOWN = {
     "bound": "bound",
     "reason": "",
 }
-"""The fields that are printed, and their heads; `--json` has all."""
+"""The fields of a comparison that are printed, and their heads; `--json` has all."""
 
 
-def in_columns(rows: Sequence[Mapping[str, Any]], /) -> str:
-    """A line per row, under a line of heads; fields in columns, numbers to five digits."""
-    lines = [list(_SHOWN.values()), *([_text(row[name]) for name in _SHOWN] for row in rows)]
+def in_columns(rows: Sequence[Mapping[str, Any]], heads: Mapping[str, str], /, *, write: Callable[[float], str]) -> str:
+    """A line per row, under a line of heads; fields in columns, numbers as `write` has them."""
+    texts = [[write(row[name]) if isinstance(row[name], float) else _text(row[name]) for name in heads] for row in rows]
+    lines = [list(heads.values()), *texts]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join("  ".join(text.ljust(w) for text, w in zip(line, widths, strict=True)).rstrip() for line in lines)
 
 
 def _text(entry: Any) -> str:
-    return "" if entry is None else f"{entry:.5g}" if isinstance(entry, float) else str(entry)
+    return "" if entry is None else shown(str(entry))
 
 
 AnyPlan: TypeAlias = Plan
@@ -259,8 +265,11 @@ def plan(request: Request, /) -> Outcome:
     check_places([target], inputs=_inputs(request), overwrite=request.flag("overwrite"))
     password = _password(request)
     frame, arguments = _opened(request, source)
-    found: AnyPlan = calibrate(frame, **arguments)
-    found.save(target, password=password, overwrite=request.flag("overwrite"))
+    with step("calibrate") as known:
+        found: AnyPlan = calibrate(frame, **arguments)
+        known |= {"rows": found.rows, "epsilon": found.epsilon}
+    with step("save"):
+        found.save(target, password=password, overwrite=request.flag("overwrite"))
     LOG.info("the plan holds exact statistics of every secret: keep %s private", target)
     errors = {name: float(error) for name, error in found.expected_error.items()}
     text = f"{target}: a plan for {', '.join(found.public)}, epsilon {found.epsilon:g}; expected error " + ", ".join(
@@ -275,11 +284,11 @@ def compared(request: Request, /) -> Outcome:
     source = request.path("input")
     _check_needed(request.arguments, ("secret",))
     frame, arguments = _opened(request, source)
-    rows = small_rows(compare(frame, **arguments))
+    with step("compare"):
+        rows = small_rows(compare(frame, **arguments))
     LOG.info("the comparison holds exact statistics of the table: keep it private")
-    return Outcome(
-        status="compared", text=in_columns(rows), more={"input": str(source), "rows": [_plain(row) for row in rows]}
-    )
+    text = in_columns(rows, _SHOWN, write="{:.5g}".format)
+    return Outcome(status="compared", text=text, more={"input": str(source), "rows": [_plain(row) for row in rows]})
 
 
 def release(request: Request, /) -> Outcome:
@@ -297,9 +306,11 @@ def release(request: Request, /) -> Outcome:
         check_writable(frame, [*columns["keep"], *columns["given"]], target)
     book = arguments["ledger"] = FileLedger.of(arguments.get("ledger"))
     with nullcontext(lambda: None) if book is None else book.of_files() as named:
-        released = privatize(frame, **arguments) if kept is None else kept.release(frame, **arguments)
-        LOG.info("calibrated; the noise is drawn while the release is written")
-        certificate = write(released, target, folder=folder, new=not overwrite, named=named)
+        with step("calibrate" if kept is None else "check"):
+            released = privatize(frame, **arguments) if kept is None else kept.release(frame, **arguments)
+        with step("write") as known:
+            certificate = write(released, target, folder=folder, new=not overwrite, named=named)
+            known |= _told(certificate) | {"verdict": "released"}
     if len(outputs) > 1:
         say_types(released, target, certificate)
     text = (
@@ -316,7 +327,9 @@ def check(request: Request, /) -> Outcome:
     """Say whether a plan covers other rows."""
     source, kept = request.path("input"), load_plan(request.path("plan"), password=_password(request))
     frame, _ = _opened(request, source, kept, memory=_samples(kept.fitted.request.unit))
-    report = kept.check(frame)
+    with step("check") as known:
+        report = kept.check(frame)
+        known |= {"verdict": report.verdict, "epsilon": kept.epsilon}
     text = str(report) if request.flag("figures") else f"{report.verdict}: {report.why}"
     return Outcome(
         status=report.verdict,
@@ -333,11 +346,13 @@ def verify(request: Request, /) -> Outcome:
     public_key = None if key is None else key.read_bytes()
     as_it_is = format_of(source) in ("parquet", "folder") and not request.schema
     verdict = ""
-    for roles in (released_roles(certificate), AS_THEY_ARE):  # another version may have written numbers otherwise
-        rows = source if as_it_is else read_rows(source, schema=request.schema, streaming=False, roles=roles)
-        verdict = certificate.verify(rows, public_key=public_key)
-        if is_whole(verdict) or format_of(source) != "csv":
-            break
+    with step("verify") as known:
+        for roles in (released_roles(certificate), AS_THEY_ARE):  # another version may have written numbers otherwise
+            rows = source if as_it_is else read_rows(source, schema=request.schema, streaming=False, roles=roles)
+            verdict = certificate.verify(rows, public_key=public_key)
+            if is_whole(verdict) or format_of(source) != "csv":
+                break
+        known |= _told(certificate) | {"verdict": verdict}
     return Outcome(
         status=verdict,
         code=DONE if is_whole(verdict) else REFUSED,
@@ -345,6 +360,12 @@ def verify(request: Request, /) -> Outcome:
         more={"input": str(source), "verdict": verdict, "epsilon": certificate.epsilon, "delta": certificate.delta}
         | _largest(certificate),
     )
+
+
+def _told(certificate: Certificate, /) -> dict[str, Any]:
+    """What a log and metrics say of a release."""
+    told = {"rows": certificate.rows, "epsilon": certificate.epsilon, "delta": certificate.delta}
+    return told | {"loss": headline(certificate).epsilon}
 
 
 def _largest(certificate: Certificate) -> dict[str, float]:
@@ -363,14 +384,15 @@ def audit_files(request: Request, /) -> Outcome:
     original = read_rows(first, schema=request.schema, streaming=False, roles=own, dialect=request.dialect)
     released = read_rows(second, schema=request.types("released_schema"), streaming=False, roles=roles)
     level = request.found.get("level", "0.99")
-    report = audit(
-        original,
-        released,
-        certificate=certificate,
-        secret=request.arguments.get("secret"),
-        level=number(level, name="level") if isinstance(level, str) else level,
-    )
-    verdict = "passed" if report.passed else "failed"
+    with step("audit") as known:
+        report = audit(
+            original,
+            released,
+            certificate=certificate,
+            secret=request.arguments.get("secret"),
+            level=number(level, name="level") if isinstance(level, str) else level,
+        )
+        verdict = known["verdict"] = "passed" if report.passed else "failed"
     failed = [{"name": each.name, "why": each.why} for each in report.checks if each.result == "failed"]
     text = "; ".join(f"{each['name']}: {each['why']}" for each in failed)
     more: dict[str, Any] = {"original": str(first), "released": str(second), "failed": failed}
@@ -436,6 +458,95 @@ def report(request: Request, /) -> Outcome:
     return Outcome(status="reported", text=text, more={"input": str(source), "page": str(target)})
 
 
+def ledger_of_releases(request: Request, /) -> Outcome:
+    """List a ledger, add it up, withdraw an entry of it, or check it."""
+    action = request.found.get("action")
+    if action not in _ACTIONS:
+        rule = "one with list, total, withdraw or check after puffer ledger"
+        raise ArgumentError("the command line", rule=rule, got="another word", hint="Write puffer ledger list FILE.")
+    path = request.path("book")
+    if action != "withdraw" and "entry" in request.found:
+        raise ArgumentError("an entry", rule="given with withdraw", got="it", hint="Leave it out.")
+    if action != "total" and request.arguments:
+        raise ArgumentError(spelled(request.arguments), rule="given with total", got="it", hint="Leave it out.")
+    return _ACTIONS[action](request, path)
+
+
+def _listed(request: Request, path: Path, /) -> Outcome:
+    entries = _entries(request, path)
+    rows = [one.columns() for one in entries]
+    return Outcome(
+        status="listed", text=in_columns(rows, _ENTRY, write=digits), more={"ledger": str(path), "entries": rows}
+    )
+
+
+def _totalled(request: Request, path: Path, /) -> Outcome:
+    """What the releases of a data set have together; those of one secret too, where it has several."""
+    asked = request.arguments
+    limit = Ledger(path, asked.get("limit"), asked.get("limit_delta", 0.0))
+    groups: dict[tuple[str, tuple[str, ...]], list[Certificate]] = {}
+    for one in _entries(request, path):
+        for secret in ((), one.certificate.secret) if one.counts else ():
+            groups.setdefault((one.dataset, secret), []).append(one.certificate)
+    rows = []
+    for (name, secret), certificates in groups.items():
+        if not secret or len({each.secret for each in groups[name, ()]}) > 1:
+            secrets = ", ".join(secret or dict.fromkeys(n for each in certificates for n in each.secret))
+            rows.append(
+                {"dataset": name, "secret": secrets, "releases": len(certificates), **_sum(certificates, limit)}
+            )
+    beyond = limit.limit is not None and not all(row["within"] for row in rows)
+    return Outcome(
+        status="beyond the limit" if beyond else "totalled",
+        code=REFUSED if beyond else DONE,
+        text=in_columns(rows, _TOTAL, write=digits),
+        more={"ledger": str(path), "totals": rows, "limit": limit.limit, "limit_delta": limit.delta},
+    )
+
+
+def _sum(certificates: Sequence[Certificate], limit: Ledger) -> dict[str, Any]:
+    """What releases guarantee together, from certificates alone, and whether it is within a limit."""
+    try:
+        found = together(certificates)
+    except CalibrationError as error:
+        known: dict[str, Any] = {"epsilon": None, "delta": None, "within": None if limit.limit is None else False}
+        return known | {"verdict": f"nothing is known of all together: {error.got}"}
+    within = None if limit.limit is None else found.epsilon <= limit.limit and found.delta <= limit.delta
+    verdict = {None: found.rule, True: "within the limit", False: "beyond the limit"}[within]
+    return {"epsilon": found.epsilon, "delta": found.delta, "within": within, "verdict": verdict}
+
+
+def _withdrawn(request: Request, path: Path, /) -> Outcome:
+    name = str(request.found.get("entry", ""))
+    ledger(path).withdraw(name)
+    return Outcome(status="withdrawn", text=f"{path}: {name} is withdrawn", more={"ledger": str(path), "entry": name})
+
+
+def _checked(_request: Request, path: Path, /) -> Outcome:
+    lines, held = look(path)
+    records = check_lines(lines, path=path).values()
+    left = {one.entry: one for one in records if one.state == "not finished"}
+    text = f"{path}: whole, {len(records)} releases; locked by {held or 'nobody'}"
+    text += "".join(f"\nnot finished: {one.entry}, {one.time}, {shown(one.dataset)}" for one in left.values())
+    more = {"ledger": str(path), "releases": len(records), "not_finished": list(left), "locked_by": held or None}
+    return Outcome(status="whole", text=text, more=more)
+
+
+def _entries(request: Request, path: Path) -> list[Entry]:
+    """Of the data set that was asked for, or all; raises ArgumentError for one that is not there."""
+    entries, name = ledger(path).entries(), request.found.get("dataset")
+    found = [one for one in entries if name in (None, one.dataset)]
+    if name is not None and not found:
+        rule, hint = "one of the data sets of the ledger", "Leave it out: puffer ledger list LEDGER names them."
+        raise ArgumentError("--dataset", rule=rule, got="another name", hint=hint)
+    return found
+
+
+_ENTRY = {"time": "time", "dataset": "data set", "secret": "secret", "columns": "public"}
+_ENTRY |= {"epsilon": "epsilon", "delta": "delta", "state": "state", "entry": "entry"}
+_TOTAL = {"dataset": "data set", "secret": "secret", "releases": "releases", "epsilon": "epsilon", "delta": "delta"}
+_TOTAL |= {"verdict": ""}
+_ACTIONS = {"list": _listed, "total": _totalled, "withdraw": _withdrawn, "check": _checked}
 JOBS: Mapping[str, Callable[[Request], Outcome]] = {
     "compare": compared,
     "plan": plan,
@@ -445,7 +556,19 @@ JOBS: Mapping[str, Callable[[Request], Outcome]] = {
     "audit": audit_files,
     "show": show,
     "report": report,
+    "ledger": ledger_of_releases,
 }
+
+
+def metrics_of(request: Request, /) -> Path | None:
+    """Where the metrics of a run go; raises ArgumentError for a file of something else, and as `check_places`."""
+    target: Path | None = request.path_or_none("metrics")
+    if target is not None:
+        names = ("original", "released", "certificate", "public_key", "output", "kept_plan")
+        places = [*_inputs(request), *map(request.path_or_none, names)]
+        check_places([target], inputs=[*places, *(beside(one) for one in places if one)], overwrite=True)
+        check_metrics(target)
+    return target
 
 
 def _opened(
@@ -454,9 +577,9 @@ def _opened(
     """The rows, and the arguments in the types of their columns; those of the plan are as in the plan."""
     memory = memory or bool(request.arguments.get("shuffle")) or request.arguments.get("unit_over") == "sample"
     roles = _roles(request.arguments, kept)
-    frame = read_rows(source, schema=request.schema, streaming=not memory, roles=roles, dialect=request.dialect)
-    rows = row_count(frame)
-    LOG.info("%s: %s", source, "read as a stream" if rows is None else f"{rows} rows in memory")
+    with step("read") as known:
+        frame = read_rows(source, schema=request.schema, streaming=not memory, roles=roles, dialect=request.dialect)
+        known |= {"rows": row_count(frame), "how": "as a stream" if row_count(frame) is None else "in memory"}
     found = with_levels(dict(request.arguments), level_kinds(frame))
     if isinstance(found.get("beliefs"), list):
         texts = [name for name, kind in level_kinds(frame).items() if kind == "text"]

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
-from puffer_frames.doors.command.jobs import JOBS
-from puffer_frames.doors.command.logs import keep_stderr, logging_to_stderr
-from puffer_frames.doors.command.outcome import WRONG, Outcome, failed, say
+from puffer_frames.doors.command.jobs import JOBS, metrics_of
+from puffer_frames.doors.command.logs import LOG, keep_stderr, log_step, logging_to_stderr, write_metrics
+from puffer_frames.doors.command.outcome import DONE, WRONG, Outcome, StoppedError, failed, say
 from puffer_frames.doors.command.parser import Request
 from puffer_frames.errors import FULL_TRACEBACK
 
@@ -25,7 +31,7 @@ def main(words: Sequence[str] | None = None, /) -> int:
     -------
     int
         0: done, intact or covered. 1: refused for privacy. 2: a request that cannot be. 3: a file that cannot be read
-        or written, or a fault. 130: interrupted.
+        or written, or a fault. 4: rows that cannot be released as they are. 130, 143: interrupted by SIGINT, SIGTERM.
     """
     if words is None:
         keep_stderr()
@@ -33,23 +39,61 @@ def main(words: Sequence[str] | None = None, /) -> int:
     machine = "--json" in listed
     try:
         request = Request.of(listed)
-        machine = machine or request.flag("json")
+        machine, as_json = machine or request.flag("json"), request.logs_json
     except SystemExit as end:  # help or the version was printed
         return end.code if isinstance(end.code, int) else WRONG
     except Exception as error:
         return _end(failed(error), [], machine=machine)
-    with logging_to_stderr(louder=request.louder) as warned:
+    with logging_to_stderr(louder=request.louder, as_json=as_json) as logged:
+        clock, metrics = time.perf_counter(), None
         try:
-            outcome = JOBS[request.subcommand](request)
+            with _stopped_by_signals(own=words is None):
+                metrics = metrics_of(request)
+                outcome = JOBS[request.subcommand](request)
         except SystemExit:
             raise
         except BaseException as error:  # a panic of Polars is no Exception
             if os.environ.get(FULL_TRACEBACK) and not isinstance(error, KeyboardInterrupt):
                 raise
             outcome = failed(error)
-    return _end(outcome, warned, machine=machine)
+        wrong = as_json and outcome.code != DONE
+        log_step(_whole_run(outcome, time.perf_counter() - clock), level=logging.ERROR if wrong else logging.INFO)
+        if metrics is not None:
+            try:
+                write_metrics(metrics, request.subcommand, logged.steps)
+            except Exception as error:
+                LOG.warning("the metrics were not written: %s", failed(error).text)
+    return _end(outcome, logged.warnings, machine=machine, said="error" in outcome.more and as_json)
 
 
-def _end(outcome: Outcome, warned: list[dict[str, str]], *, machine: bool) -> int:
-    say(outcome, warned, machine=machine)
+def _whole_run(outcome: Outcome, seconds: float) -> dict[str, Any]:
+    found = {"step": "run", "verdict": outcome.status, "exit": outcome.code, "seconds": round(seconds, 3)}
+    return found | {name: outcome.more[name] for name in ("error",) if name in outcome.more}
+
+
+@contextmanager
+def _stopped_by_signals(*, own: bool) -> Iterator[None]:
+    """Let SIGTERM end the block as SIGINT does: what is not whole is gone, and what was reserved still counts.
+
+    Only in a process of its own. After the block nothing is left to be undone, and a signal ends the process.
+    """
+    if not own or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, _frame: object) -> None:
+        raise StoppedError(number)
+
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, stop)
+    try:
+        yield
+    finally:
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.SIG_DFL)
+
+
+def _end(outcome: Outcome, warned: list[dict[str, str]], *, machine: bool, said: bool = False) -> int:
+    if machine or not said:
+        say(outcome, warned, machine=machine)
     return outcome.code

@@ -14,20 +14,40 @@ from puffer_frames.errors import (
     ArgumentTypeError,
     CallError,
     ColumnNotFoundError,
+    ColumnTypeError,
     FaultError,
+    LockedFileError,
     PlanFileError,
+    PriorError,
     PufferError,
     TableFileError,
     as_system_error,
 )
 
-DONE, REFUSED, WRONG, FILES = 0, 1, 2, 3
-"""Exit codes: done; refused for privacy; a request that cannot be; files that cannot be read or written."""
+DONE, REFUSED, WRONG, FILES, DATA = 0, 1, 2, 3, 4
+"""Exit codes: done; refused for privacy; a request that cannot be; files that cannot be read or written; rows that
+cannot be released as they are: none at all, missing values, other types."""
 INTERRUPTED = 130
-STATUS = {REFUSED: "refused", WRONG: "wrong request", FILES: "input or output", INTERRUPTED: "interrupted"}
+"""By SIGINT; of another signal 128 and its number."""
+STATUS = {
+    REFUSED: "refused",
+    WRONG: "wrong request",
+    FILES: "input or output",
+    DATA: "data",
+    INTERRUPTED: "interrupted",
+}
 
 _WRONG = (ArgumentError, ArgumentTypeError, CallError, ColumnNotFoundError)
-_FILES = (PlanFileError, TableFileError)
+_DATA = (ColumnTypeError, PriorError)
+_FILES = (LockedFileError, PlanFileError, TableFileError)
+
+
+class StoppedError(KeyboardInterrupt):
+    """A signal has ended the run."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +65,7 @@ class Outcome:
     def plain(self, warnings: list[dict[str, str]], /) -> dict[str, Any]:
         """For machines, in JSON types."""
         found = {"status": self.status, "exit": self.code, **self.more, "warnings": warnings}
-        plain: dict[str, Any] = _finite(found)
+        plain: dict[str, Any] = finite(found)
         return plain
 
 
@@ -59,7 +79,8 @@ def failed(error: BaseException, /) -> Outcome:
         error = as_system_error(error) or error
     kind = error.kind if isinstance(error, FaultError) else type(error).__name__
     if isinstance(error, PufferError):
-        code = WRONG if isinstance(error, _WRONG) else FILES if isinstance(error, _FILES) else REFUSED
+        codes = ((_DATA, DATA), (_WRONG, WRONG), (_FILES, FILES), (PufferError, REFUSED))
+        code = next(code for kinds, code in codes if isinstance(error, kinds))
         parts = {"what": error.what, "rule": error.rule, "got": error.got, "hint": error.hint}
         text = one_line(str(error))
     elif isinstance(error, OSError):
@@ -68,11 +89,12 @@ def failed(error: BaseException, /) -> Outcome:
         text = f"{os.strerror(error.errno) if error.errno else type(error).__name__}{named}"
     elif isinstance(error, KeyboardInterrupt):
         code, parts, text = INTERRUPTED, {}, "stopped by a signal"
+        code = 128 + error.number if isinstance(error, StoppedError) else code
     else:
         code, parts = FILES, {}
         text = f"a fault, {kind}; with PUFFER_FULL_TRACEBACK=1 in the environment it is shown in full"
     about = {"kind": kind, "message": text, **parts}
-    return Outcome(status=STATUS[code], code=code, text=text, more={"error": about})
+    return Outcome(status=STATUS.get(code, STATUS[INTERRUPTED]), code=code, text=text, more={"error": about})
 
 
 def say(outcome: Outcome, warnings: list[dict[str, str]], /, *, machine: bool) -> None:
@@ -85,12 +107,12 @@ def say(outcome: Outcome, warnings: list[dict[str, str]], /, *, machine: bool) -
         _print(outcome.text, sys.stdout)
 
 
-def _finite(found: Any) -> Any:
+def finite(found: Any, /) -> Any:
     """With null for what JSON does not have: the expected error of noise with heavy tails is infinite."""
     if isinstance(found, dict):
-        return {key: _finite(entry) for key, entry in found.items()}
+        return {key: finite(entry) for key, entry in found.items()}
     if isinstance(found, (list, tuple)):
-        return [_finite(entry) for entry in found]
+        return [finite(entry) for entry in found]
     return None if isinstance(found, float) and not math.isfinite(found) else found
 
 

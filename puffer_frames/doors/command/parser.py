@@ -27,9 +27,7 @@ from puffer_frames.doors.command.options import (
 )
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.csv_texts import DIALECT, Dialect
-from puffer_frames.numbers.json_text import UnclearJsonError, parsed
-
-_MOST_BYTES = 1 << 24
+from puffer_frames.numbers.json_text import CONFIG_BYTES, UnclearJsonError, file_content, parsed
 
 
 def read_config(path: Path, /, *, known: Collection[str]) -> dict[str, Any]:
@@ -44,13 +42,12 @@ def read_config(path: Path, /, *, known: Collection[str]) -> dict[str, Any]:
     """
     if path.suffix.lower() not in (".toml", ".json"):
         raise _refused("a file that ends in .toml or .json", "another one")
-    with path.open("rb") as file:
-        content = file.read(_MOST_BYTES + 1)
     try:
+        content = file_content(path, most=CONFIG_BYTES)
         text = content.decode("utf-8-sig")
         found = tomllib.loads(text) if path.suffix.lower() == ".toml" else parsed(text)
     except UnclearJsonError as error:
-        raise _refused("JSON that every program reads alike", f"one with {error}") from None
+        raise _refused("a text that every program reads alike", f"one with {error}") from None
     except (ValueError, RecursionError):  # errors of both formats and of the encoding are values
         raise _refused(f"a whole {path.suffix[1:].upper()} file", "one that cannot be read as that") from None
     if not isinstance(found, dict):
@@ -81,7 +78,8 @@ def _refused(rule: str, got: str, hint: str = "See docs/command.md.") -> Argumen
 
 _EXITS = (
     "exit codes: 0 done or intact, 1 refused for privacy, 2 a request that cannot be, 3 a file that cannot be read or "
-    "written. Formats by the name: .parquet, .csv, .arrow, a folder of Parquet files. docs/command.md says more."
+    "written, 4 rows at fault: none, missing values, other types. Formats by the name: .parquet, .csv, .arrow, a "
+    "folder of Parquet files. docs/command.md says more."
 )
 _OWN: Mapping[str, dict[str, Any]] = {
     "config": {"metavar": "FILE", "help": "options from a TOML or JSON file; those written here come first"},
@@ -108,12 +106,18 @@ _OWN: Mapping[str, dict[str, Any]] = {
     "certificate": {"metavar": "FILE", "help": "of a certificate beside the table"},
     "public_key": {"metavar": "FILE", "help": "PEM of the public key of whoever signed the certificate"},
     "as": {"metavar": "FORM", "help": "text (the default), html or json"},
+    "dataset": {"metavar": "NAME", "help": "the releases of this data set alone"},
     "ledger": {"metavar": "FILE", "help": "list the releases of this data set, and what they guarantee together"},
     "justification": {"metavar": "TEXT", "help": "why this epsilon was chosen, in your words"},
     "figures": {"action": "store_true", "help": "print all figures: they are exact statistics, keep them private"},
     "json": {"action": "store_true", "help": "print one JSON object, of errors too"},
+    "log_format": {"metavar": "FORM", "help": "of what is logged: text (the default), or json, a line for each step"},
+    "metrics": {"metavar": "FILE", "help": "write rows, seconds, epsilon, loss and exit code there, for Prometheus"},
 }
 _PLACES = {
+    "action": "list, total, withdraw or check",
+    "book": "the ledger",
+    "entry": "of withdraw: the entry, as list prints it",
     "input": "the table",
     "output": "where the release goes",
     "original": "the table that was released",
@@ -147,12 +151,13 @@ class Subcommand:
 
 
 _KEY = "password_file"
+_RUN = ("json", "log_format", "metrics")
 SUBCOMMANDS: Mapping[str, Subcommand] = {
     "compare": Subcommand(
         help="print what every mechanism, noise, theorem and belief would cost; nothing is released",
         places=("input",),
         usage="puffer compare INPUT --secret COLUMN [--public COLUMN[,...]] [--epsilon NUMBER[,...]] [option ...]",
-        own=("config", "schema", *DIALECT, "json"),
+        own=("config", "schema", *DIALECT, *_RUN),
         arguments=COMPARING,
         read_otherwise=COMPARED,
     ),
@@ -160,7 +165,7 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
         help="find how much noise a release needs, and keep the plan in a private file",
         places=("input", "kept_plan"),
         usage="puffer plan INPUT PLAN --secret COLUMN [--public COLUMN[,...]] --epsilon NUMBER [option ...]",
-        own=("config", "schema", *DIALECT, _KEY, "overwrite", "figures", "json"),
+        own=("config", "schema", *DIALECT, _KEY, "overwrite", "figures", *_RUN),
         arguments=list(PLANNED),
     ),
     "release": Subcommand(
@@ -168,26 +173,26 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
         places=("input", "output"),
         usage="puffer release INPUT OUTPUT --secret COLUMN [--public COLUMN[,...]] --epsilon NUMBER [option ...]\n"
         "       puffer release INPUT OUTPUT --plan FILE [option ...]",
-        own=("config", "schema", *DIALECT, "plan", _KEY, "overwrite", "json"),
+        own=("config", "schema", *DIALECT, "plan", _KEY, "overwrite", *_RUN),
         arguments=list(OPTIONS),
     ),
     "check": Subcommand(
         help="say whether a plan covers other rows; nothing is released",
         places=("input",),
         usage="puffer check INPUT --plan FILE [option ...]",
-        own=("config", "schema", *DIALECT, "plan", _KEY, "figures", "json"),
+        own=("config", "schema", *DIALECT, "plan", _KEY, "figures", *_RUN),
     ),
     "verify": Subcommand(
         help="compare a release with its certificate",
         places=("input",),
         usage="puffer verify INPUT [option ...]",
-        own=("config", "schema", "certificate", "public_key", "json"),
+        own=("config", "schema", "certificate", "public_key", *_RUN),
     ),
     "audit": Subcommand(
         help="test a release with the original at hand: its noise, and what a guesser of the secret wins",
         places=("original", "released"),
         usage="puffer audit ORIGINAL RELEASED [option ...]",
-        own=("config", "schema", *DIALECT, "released_schema", "certificate", "level", "figures", "json"),
+        own=("config", "schema", *DIALECT, "released_schema", "certificate", "level", "figures", *_RUN),
         arguments=("secret",),
     ),
     "show": Subcommand(
@@ -201,6 +206,13 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
         places=("file", "page"),
         usage="puffer report FILE PAGE [option ...]",
         own=("config", "ledger", "justification", _KEY, "overwrite", "json"),
+    ),
+    "ledger": Subcommand(
+        help="list the releases of a ledger, add them up, withdraw one that nobody has, or check the file",
+        places=("action", "book", "entry"),
+        usage="puffer ledger list|total|check LEDGER [option ...]\n       puffer ledger withdraw LEDGER ENTRY",
+        own=("dataset", "json"),
+        arguments=("limit", "limit_delta"),
     ),
 }
 
@@ -242,7 +254,7 @@ def parsers() -> tuple[Parser, dict[str, Parser]]:
             argument_default=argparse.SUPPRESS,
         )
         for place in each.places:
-            metavar = {"kept_plan": "PLAN"}.get(place, place.upper())
+            metavar = {"kept_plan": "PLAN", "book": "LEDGER"}.get(place, place.upper())
             one.add_argument(place, nargs="?", metavar=metavar, help=_PLACES[place])
         for own in each.own:
             one.add_argument(_flag(own), dest=own, **_OWN[own])
@@ -334,6 +346,14 @@ class Request:
         if not isinstance(found, bool):
             raise ArgumentError(name, rule="true or false", got=f"a {type(found).__name__}", hint="Leave it out.")
         return found
+
+    @property
+    def logs_json(self) -> bool:
+        """Whether lines of JSON are logged; raises ArgumentError for another word than json and text."""
+        form = self.found.get("log_format", "text")
+        if form not in ("text", "json"):
+            raise ArgumentError("--log-format", rule="text or json", got="another word", hint="Say --log-format json.")
+        return bool(form == "json")
 
     @property
     def dialect(self) -> Dialect:

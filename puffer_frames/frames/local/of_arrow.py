@@ -17,7 +17,7 @@ from puffer_frames.frames.extensions import readable, stored_type
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.levels import FIRST, are_in_place, are_labels, with_ranges
 from puffer_frames.frames.local.table import LocalTable
-from puffer_frames.numbers.json_text import parsed
+from puffer_frames.numbers.json_text import CERTIFICATE_BYTES, parsed
 from puffer_frames.priors.prior import FloatArray
 
 _KEY = b"puffer_frames"
@@ -62,7 +62,7 @@ class ArrowTable(LocalTable):
         """From the metadata of the schema."""
         text = (self.native.schema.metadata or {}).get(_KEY)
         try:
-            found = None if text is None else parsed(text)
+            found = None if text is None else parsed(text, most=CERTIFICATE_BYTES)
         except ValueError:  # somebody else's text under this name
             return None
         return found if isinstance(found, dict) else None

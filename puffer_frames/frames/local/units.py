@@ -8,7 +8,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from puffer_frames.errors import ArgumentTypeError, PriorError
+from puffer_frames.errors import ColumnTypeError, PriorError
 from puffer_frames.frames.columns import Frame, check_labelled, check_rows, column, to_floats
 from puffer_frames.frames.local.numbered import by_unit, numbered
 from puffer_frames.frames.local.prepare import missing
@@ -98,7 +98,7 @@ def factorise(frame: Frame, name: str, /) -> tuple[IndexArray, list[Secret]]:
 def _whole(entries: nw.Series[Any], name: str) -> nw.Series[Any]:
     floats = np.asarray(entries.cast(nw.Float64).to_numpy(), dtype=np.float64)
     if not (np.isfinite(floats).all() and (floats == np.rint(floats)).all() and (np.abs(floats) < 2.0**53).all()):
-        raise ArgumentTypeError(
+        raise ColumnTypeError(
             f"the column {name!r}",
             rule="of strings, categories, booleans or integers",
             got="floats that are not integers",

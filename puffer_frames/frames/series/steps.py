@@ -9,7 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError
+from puffer_frames.errors import ArgumentError, ColumnTypeError, PriorError
 from puffer_frames.frames.hints import to_times
 
 LATEST = 2**61
@@ -102,7 +102,7 @@ class Step:
 def check_times(name: str, dtype: nw.dtypes.DType, /, *, finite: bool = True) -> None:
     """Raise ArgumentTypeError for times that are no numbers, dates or datetimes."""
     if not (isinstance(dtype, (nw.Date, nw.Datetime)) or dtype.is_integer() or (dtype.is_float() and finite)):
-        raise ArgumentTypeError(
+        raise ColumnTypeError(
             f"the time column {name!r}",
             rule="of integers, finite floats, dates or datetimes",
             got="infinities" if dtype.is_float() else f"dtype {type(dtype).__name__}",

@@ -16,7 +16,7 @@ from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.levels import FIRST, with_ranges
 from puffer_frames.frames.stamps.folder import data_files, parquet_schema, partition_columns
 from puffer_frames.frames.stamps.whole_file import replacing
-from puffer_frames.numbers.json_text import parsed
+from puffer_frames.numbers.json_text import CERTIFICATE_BYTES, parsed
 
 _KEY = "puffer_frames"
 _PANDAS_ATTRIBUTES = b"PANDAS_ATTRS"
@@ -53,7 +53,7 @@ def read_parquet_metadata(path: str | Path, /) -> dict[str, Any] | None:
         return None
     try:
         if key in held:
-            found = parsed(held[key])
+            found = parsed(held[key], most=CERTIFICATE_BYTES)
         else:
             attributes = parsed(held.get(_PANDAS_ATTRIBUTES, b"{}"))
             found = attributes.get(_KEY) if isinstance(attributes, dict) else None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.errors import ArgumentError, ColumnTypeError
 from puffer_frames.frames.roles import check_labels
 from puffer_frames.priors.prior import IndexArray, Secret
 
@@ -47,7 +47,7 @@ def check_unit(dtype: nw.dtypes.DType, what: str, /) -> None:
     """Raise ArgumentTypeError for a column of other labels than those that a plan compares: not for floats."""
     check_labels(dtype, what)
     if dtype.is_float():
-        raise ArgumentTypeError(
+        raise ColumnTypeError(
             what,
             rule="of strings, categories, booleans or integers",
             got=f"dtype {type(dtype).__name__}",

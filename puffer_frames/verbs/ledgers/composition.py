@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
+from puffer_frames.certificates.about import APART
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.text import headline
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, short_traceback
@@ -107,7 +108,9 @@ def compose(releases: Iterable[Release], /, *, frame: NativeFrame | None = None)
 
     Notes
     -----
-    **From certificates**: the epsilons and deltas add of releases by the bounded-column rule, of any columns; of
+    **Batches** of one data set of which `about` declares that no person is in two: the largest epsilon and delta of a
+    batch count. **From certificates**: the epsilons and deltas add of releases by the bounded-column rule, of any
+    columns; of
     releases of one and the same column whose certificates say that they add; and, under the observed frequencies, of
     any one release, or such a group, or what was planned with `releases=`, beside others by the bounded-column rule
     without delta. Planned releases have the guarantee under the beliefs that are the same ones in each: the observed
@@ -139,9 +142,12 @@ def compose(releases: Iterable[Release], /, *, frame: NativeFrame | None = None)
     if len(certificates) < 2:
         raise ArgumentError("releases", rule="two or more", got=str(len(certificates)), hint="List all releases.")
     last = without_refined(certificates)
-    if len(last) > 1 or frame is not None:
+    batches = _in_batches(last)
+    if len(batches) < 2 and (len(last) > 1 or frame is not None):
         _check_alike(last)
-    if len(last) == 1 and frame is None:
+    if len(batches) > 1:
+        found = _in_parallel(batches, frame)
+    elif len(last) == 1 and frame is None:
         check_measured(last)
         one = last[0]
         found = Composition(epsilon=one.epsilon, delta=one.delta, rule=_CHAIN, releases=1, beliefs=one.beliefs)
@@ -154,6 +160,67 @@ def compose(releases: Iterable[Release], /, *, frame: NativeFrame | None = None)
     found = replace(found, unit=certificates[0].unit, given=given)
     kept = any(each.kept for each in certificates)
     return replace(found, rule=f"{found.rule}; not beside kept columns") if kept else found
+
+
+def together(certificates: Sequence[Certificate], /, *, frame: NativeFrame | None = None) -> Composition:
+    """As `compose`, also of one release."""
+    if len(certificates) > 1:
+        return compose(certificates, frame=frame)
+    (one,) = certificates
+    check_measured(certificates)
+    if one.reproducible:
+        raise CalibrationError(
+            "the releases",
+            rule="private ones",
+            got="noise that came from a seed",
+            hint="Leave out rng=: such a release is not private.",
+        )
+    return Composition(
+        epsilon=one.epsilon,
+        delta=one.delta,
+        rule="one release: what its certificate says",
+        releases=1,
+        unit=one.unit,
+        given=one.given,
+        beliefs=one.beliefs,
+    )
+
+
+def batch_of(certificate: Certificate, /) -> str | None:
+    """The batch whose people are declared to be in no other one; None where nothing is declared.
+
+    A table of answers is in none: series of one chain go on in the next batch.
+    """
+    declared = certificate.batches == APART and certificate.dataset and not certificate.answers
+    return certificate.batch if declared else None
+
+
+def _in_batches(certificates: Sequence[Certificate]) -> list[list[Certificate]]:
+    """For each batch of other people the releases that tell of one of them: its own, and those of no such batch."""
+    names = dict.fromkeys(name for name in map(batch_of, certificates) if name is not None)
+    return [[one for one in certificates if batch_of(one) in (None, name)] for name in names]
+
+
+def _in_parallel(batches: Sequence[Sequence[Certificate]], frame: NativeFrame | None) -> Composition:
+    """A person is in one batch, and records are independent: what the others release has one law for all secrets."""
+    listed = [one for batch in batches for one in batch]
+    if frame is not None:
+        raise _refused("batches of other people, which are several tables", hint="Leave the table out.")
+    if len({one.dataset for one in listed}) > 1 or len({_units(one) for one in listed}) > 1:
+        raise _refused("batches of different data sets, or of different units", hint="Compose alike releases.")
+    found = [together(batch) for batch in batches]
+    ranged = [all(map(_has_noise_for_ranges, batch)) for batch in batches]  # these hold under any law
+    under = [each.beliefs for each, any_law in zip(found, ranged, strict=True) if not any_law]
+    beliefs = tuple(name for name in under[0] if all(name in names for names in under)) if under else ()
+    if under and not beliefs:
+        raise _refused("batches without a belief that all name", hint='Name the belief "empirical" too.')
+    return Composition(
+        epsilon=max(each.epsilon for each in found),
+        delta=max(each.delta for each in found),
+        rule=f"no person is in two of the {len(batches):,} batches, as was declared: the batch that loses most counts",
+        releases=len(listed),
+        beliefs=beliefs,
+    )
 
 
 def _refused(got: str, *, hint: str) -> CalibrationError:
@@ -213,8 +280,18 @@ def _check_alike(certificates: Sequence[Certificate]) -> None:
 
 
 def _check_rows(certificates: Sequence[Certificate]) -> None:
-    """Raise CalibrationError unless all are of the same rows, as far as certificates tell."""
-    if len({each.rows for each in certificates}) > 1:
+    """Raise CalibrationError unless all are of the same rows, as far as certificates tell.
+
+    Batches are different rows: noise for the range of each adds, whatever a person's values in them have in common.
+    """
+    batches = {each.batch for each in certificates}
+    if len(batches) > 1 and not all(map(_has_noise_for_ranges, certificates)):
+        raise _refused(
+            "different batches, in which one person may be twice",
+            hint='Say about={"batches": "no person is in two"} where that is so, or release with '
+            'Noise(theorem="bounded").',
+        )
+    if len({(each.batch, each.rows) for each in certificates}) > len(batches):
         raise _refused("different numbers of rows", hint="Compose releases of the same records.")
     read = {(each.public, each.given) for each in certificates}
     dropped = any(each.facts.dropped for each in certificates)
@@ -233,12 +310,10 @@ def _units(certificate: Certificate) -> tuple[object, ...]:
 def _of_certificates(certificates: Sequence[Certificate]) -> Composition:
     if any(each.facts.other_rows for each in certificates):
         raise _refused("a release by a plan of other rows", hint="Calibrate these rows, and release them again.")
-    planned = _planned(certificates)
-    if planned is not None:
-        return planned
-    beside = _beside_a_coupling(certificates)
-    if beside is not None:
-        return beside
+    if len({each.batch for each in certificates}) == 1:  # scales say nothing of the ranges of other rows
+        planned = _planned(certificates) or _beside_a_coupling(certificates)
+        if planned is not None:
+            return planned
     local = [each for each in certificates if _has_noise_for_ranges(each) and not each.delta]
     others = [each for each in certificates if not (_has_noise_for_ranges(each) and not each.delta)]
     there = _IN_STRATA * any(each.given for each in certificates)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
-from puffer_frames.certificates.record import Certificate
+from puffer_frames.certificates.fields import SCHEMA as OWN
+from puffer_frames.certificates.record import Certificate, of_checked
 from puffer_frames.errors import LedgerError, LedgerWarning, PufferError, warn
 from puffer_frames.numbers.presentation import plain, shown, shown_names
 from puffer_frames.papers.catalogue import BOUNDED
-from puffer_frames.verbs.ledgers.locked_lines import BrokenLineError, Lines
+from puffer_frames.verbs.ledgers.composition import batch_of
+from puffer_frames.verbs.ledgers.locked_lines import BrokenLineError, Lines, parsed_line
 
-SCHEMA = "1.0"
-"""Version of the lines: another first number is another meaning."""
+SCHEMA = "1.1"
+"""Version of the lines: another first number is another meaning. From 1.1 on a line ends with its digest."""
+_CERTIFICATE, _DIGEST = ', "certificate": ', ', "digest": "'
+"""What stands before these fields in a line. Text inside a field cannot look so: its quotes are escaped."""
 
 State: TypeAlias = Literal["finished", "not finished", "withdrawn"]
 _WORDS: Mapping[str, State] = {"reserved": "not finished", "finished": "finished", "withdrawn": "withdrawn"}
@@ -55,6 +61,7 @@ class Entry:
         return {
             "time": self.time,
             "dataset": self.dataset,
+            "batch": self.certificate.batch or "",
             "state": self.state,
             "secret": ", ".join(one.secret),
             "columns": ", ".join(one.public),
@@ -102,10 +109,11 @@ def entry_line(entry: str, word: str, certificate: Certificate | None, /) -> dic
     """A line that says one thing of an entry: that it is "reserved", "finished" or "withdrawn"."""
     line: dict[str, Any] = {"schema": SCHEMA, "entry": entry, "state": word, "time": now()}
     if certificate is None:
-        return line
-    return line | {
+        return line | {"digest": _digest(line)}
+    line |= {
         "fingerprint": certificate.fingerprint,
         "dataset": certificate.dataset,
+        "batch": batch_of(certificate),
         "secret": certificate.secret,
         "columns": certificate.public,
         "unit": certificate.unit,
@@ -115,6 +123,24 @@ def entry_line(entry: str, word: str, certificate: Certificate | None, /) -> dic
         "guarantee": guarantee_of(certificate),
         "certificate": certificate.to_dict(),
     }
+    return line | {"digest": _digest(line)}
+
+
+def _digest(line: Mapping[str, Any] | str) -> str:
+    """SHA-256 of a line as it is written. It finds accidents; whoever edits a line on purpose can compute it anew."""
+    text = line if isinstance(line, str) else json.dumps(line, allow_nan=False)
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def _line(text: str) -> Mapping[str, Any] | None:
+    """As `parsed_line`; the certificate of a line whose digest holds stays text, since most uses need few of them."""
+    body, mark, end = text.rpartition(_DIGEST)
+    if not mark or end != _digest(body + "}") + '"}':
+        found = parsed_line(text)
+        return {**found, "changed": True} if found and "digest" in found else found
+    head, mark, certificate = body.partition(_CERTIFICATE)
+    found = parsed_line(head + "}")
+    return {**found, "certificate": certificate} if found and mark else found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,24 +151,35 @@ class Record:
     state: State
     time: str
     dataset: str
-    certificate: Mapping[str, Any]
+    batch: str | None
+    """Whose people are declared to be in no other one."""
+    certificate: Mapping[str, Any] | str
+    """In JSON types, or as text in a line whose digest holds."""
 
     @property
     def counts(self) -> bool:
         """Whether it counts as spent."""
         return self.state != "withdrawn"
 
+    @property
+    def plain(self) -> Any:
+        """The certificate in JSON types."""
+        return parsed_line(self.certificate) or {} if isinstance(self.certificate, str) else self.certificate
+
     def is_of(self, certificate: Certificate, fingerprint: str, /) -> bool:
         """Whether it is of the release that comes out with this fingerprint: finished so, or reserved for the same."""
         if self.state == "finished":
-            return bool(self.certificate.get("fingerprint") == fingerprint)
-        fields = ("refines", "scales", "epsilon")
-        return all(self.certificate.get(name) == certificate.to_dict().get(name) for name in fields)
+            return bool(self.plain.get("fingerprint") == fingerprint)
+        fields, plain = ("refines", "scales", "epsilon"), self.plain
+        return all(plain.get(name) == certificate.to_dict().get(name) for name in fields)
 
     def read(self, *, path: object) -> Entry:
         """With its certificate; raises LedgerError for one that is none."""
+        plain = self.plain
+        # the JSON Schema takes ten times as long as all else, and what this version wrote has passed it
+        own = isinstance(self.certificate, str) and plain.get("schema") == OWN
         try:
-            certificate = Certificate.from_dict(self.certificate)
+            certificate = of_checked(plain) if own else Certificate.from_dict(plain)
         except PufferError as error:
             raise _refused(path, f"a certificate that is none: {error.got}") from None
         return Entry(entry=self.entry, state=self.state, time=self.time, certificate=certificate)
@@ -157,7 +194,7 @@ def records_of(lines: Lines, /, *, path: object) -> dict[str, Record]:
         For a line that no release has written.
     """
     try:
-        said, cut = lines.records()
+        said, cut = lines.records(_line)
     except BrokenLineError as error:
         raise _refused(path, f"line {error.args[0]:,} that is no entry") from None
     if cut:
@@ -166,6 +203,8 @@ def records_of(lines: Lines, /, *, path: object) -> dict[str, Record]:
     for number, line in said:
         if _major(line) != _major({"schema": SCHEMA}):
             raise _refused(path, f"line {number:,} of schema {str(line.get('schema'))[:20]}")
+        if "changed" in line:
+            raise _refused(path, f"line {number:,} that was changed: its digest is another one")
         name, state = str(line.get("entry")), _WORDS.get(str(line.get("state")))
         known = found.get(name)
         taken_back = known is not None and known.state == "finished" and state == "withdrawn"
@@ -175,8 +214,43 @@ def records_of(lines: Lines, /, *, path: object) -> dict[str, Record]:
             time, dataset, certificate = (line.get(word) for word in ("time", "dataset", "certificate"))
             if not (isinstance(time, str) and isinstance(dataset, str)):
                 raise _refused(path, f"line {number:,} without a time or a data set")
-            known = Record(entry=name, state="not finished", time=time, dataset=dataset, certificate=certificate or {})
+            known = Record(
+                entry=name,
+                state="not finished",
+                time=time,
+                dataset=dataset,
+                batch=line.get("batch"),
+                certificate=certificate or {},
+            )
         found[name] = replace(known, state=state, certificate=line.get("certificate") or known.certificate)
+    return found
+
+
+_SAID = ("dataset", "batch", "secret", "columns", "unit", "given", "epsilon", "delta")
+"""What a line says of its certificate, and both lines of an entry alike."""
+
+
+def check_lines(lines: Lines, /, *, path: object) -> dict[str, Record]:
+    """As `records_of`, with every certificate checked, and with what lines say compared with their certificates.
+
+    Raises
+    ------
+    LedgerError
+        For a line that no release has written.
+    """
+    found, said = records_of(lines, path=path), dict[object, dict[str, Any]]()
+    for number, line in lines.records()[0]:
+        if "certificate" not in line:
+            continue
+        try:
+            own = json.loads(json.dumps(entry_line("", "", Certificate.from_dict(line["certificate"]))))
+        except PufferError as error:
+            raise _refused(path, f"line {number:,} with a certificate that is none: {error.got}") from None
+        told = {name: line.get(name) for name in _SAID}
+        if told != {name: own[name] for name in _SAID} or line.get("fingerprint") != own["fingerprint"]:
+            raise _refused(path, f"line {number:,} that says something else than its certificate")
+        if said.setdefault(line["entry"], told) != told:
+            raise _refused(path, f"line {number:,} of another release than the first line of its entry")
     return found
 
 

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import stat
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from puffer_frames.errors import ArgumentError
+from puffer_frames.errors import ArgumentError, LockedFileError
 from puffer_frames.numbers.json_text import UnclearJsonError, parsed
+from puffer_frames.numbers.presentation import shown
 
 _OPEN = os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _CHUNK = 1 << 20
+WAIT = 300.0
+"""Seconds that a process waits for a file that another one holds: mostly for milliseconds, and longest while a loss is
+computed from the table."""
 _CUT = {"state": "cut off"}
 """A line that says that the one before it is the beginning of a line: its writer was stopped."""
 
@@ -31,8 +37,12 @@ class Lines:
     rest: str
     """What comes after the last end of a line: nothing, unless a writer was stopped in the middle of a line."""
 
-    def records(self) -> tuple[list[tuple[int, Mapping[str, Any]]], list[int]]:
+    def records(
+        self, read: Callable[[str], Mapping[str, Any] | None] | None = None, /
+    ) -> tuple[list[tuple[int, Mapping[str, Any]]], list[int]]:
         """The records with the numbers of their lines, and the numbers of lines that were cut off.
+
+        `read` makes a record of a line, as `parsed_line` does.
 
         Raises
         ------
@@ -40,12 +50,12 @@ class Lines:
             For a line that is no record, and whose writer was not stopped.
         """
         texts = [*self.whole, *([self.rest] if self.rest else [])]
-        read = [_parsed(text) for text in texts]
+        records = [(read or parsed_line)(text) for text in texts]
         found, cut = [], []
-        for number, record in enumerate(read, start=1):
+        for number, record in enumerate(records, start=1):
             if record is None and not texts[number - 1].strip():
                 continue
-            stopped = number > len(self.whole) or read[number : number + 1] == [_CUT]
+            stopped = number > len(self.whole) or records[number : number + 1] == [_CUT]
             if not record and not (record is None and stopped):
                 raise BrokenLineError(number)
             if record is None:
@@ -59,7 +69,7 @@ class BrokenLineError(Exception):
     """A line that is no record; its number is the argument."""
 
 
-def _parsed(text: str) -> Mapping[str, Any] | None:
+def parsed_line(text: str, /) -> Mapping[str, Any] | None:
     """The record of a line; None for a line that was cut off, and nothing for a whole one that is no record."""
     try:
         found = parsed(text)
@@ -84,7 +94,7 @@ class LockedLines:
 
     def append(self, record: Mapping[str, Any], /) -> None:
         """Add a line of JSON, on the disk when this returns; what an earlier writer left behind ends before it."""
-        cut = self.found.rest and _parsed(self.found.rest) is None
+        cut = self.found.rest and parsed_line(self.found.rest) is None
         lines = [json.dumps(each, allow_nan=False) for each in ([_CUT] * bool(cut) + [record])]
         text = "\n" * bool(self.found.rest) + "".join(line + "\n" for line in lines)
         size, left = os.fstat(self._descriptor).st_size, memoryview(text.encode())
@@ -108,6 +118,8 @@ def locked(path: Path, /, *, what: str, mode: int = 0o666) -> Iterator[LockedLin
     ------
     ArgumentError
         For something else than a file.
+    LockedFileError
+        Where somebody else holds it for longer than `WAIT`.
     OSError
         Where it cannot be opened or written.
     """
@@ -122,17 +134,75 @@ def read_lines(path: Path, /, *, what: str) -> Lines:
     return Lines((), "")
 
 
+def look(path: Path, /) -> tuple[Lines, str]:
+    """The lines of a file, and in words who holds it at this moment: empty for nobody.
+
+    It does not wait: where somebody holds it, the last line may be half written. Raises OSError.
+    """
+    descriptor = os.open(path, os.O_RDONLY | _OPEN)
+    try:
+        held = "" if _lock(descriptor) else _holder(path)
+        return _read(descriptor), held
+    finally:
+        os.close(descriptor)
+
+
 @contextmanager
 def _opened(path: Path, flags: int, what: str, mode: int) -> Iterator[int]:
+    until = time.monotonic() + WAIT
     while True:
         descriptor = _open(path, flags | _OPEN, what, mode)
         try:
-            _lock(descriptor)
+            _wait(descriptor, path, what, until=until)
             if _is_at(path, descriptor):  # nobody has put another file in its place while this one waited
-                yield descriptor
+                with _noted(path):
+                    yield descriptor
                 return
         finally:
             os.close(descriptor)  # and with it goes the lock, also that of a process that is killed
+
+
+def _wait(descriptor: int, path: Path, what: str, /, *, until: float) -> None:
+    pause = 0.001
+    while not _lock(descriptor):
+        if time.monotonic() > until:
+            raise LockedFileError(
+                f"{what} {shown(str(path))}",
+                rule=f"free within {WAIT:g} seconds",
+                got=f"one that is held by {_holder(path)}",
+                hint="Nothing was written: try again when that process has ended. If it hangs, end it: the lock goes "
+                "with the process, and no file needs to be deleted.",
+            )
+        time.sleep(pause)
+        pause = min(2 * pause, 0.05)
+
+
+def _note(path: Path) -> Path:
+    """The file that says who holds another one. It is for people: the lock itself is the system's."""
+    return path.with_name(f".{path.name}.lock")
+
+
+@contextmanager
+def _noted(path: Path) -> Iterator[None]:
+    note, since = _note(path), datetime.now(UTC).isoformat(timespec="seconds")
+    with suppress(OSError):  # a folder that cannot be written
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+        with open(note, "w", encoding="utf-8", opener=lambda name, _: os.open(name, flags, 0o644)) as file:
+            json.dump({"host": platform.node(), "process": os.getpid(), "since": since}, file)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            note.unlink(missing_ok=True)
+
+
+def _holder(path: Path) -> str:
+    try:
+        with _note(path).open("rb") as file:
+            found = parsed(file.read(1 << 12))
+        return f"process {found['process']:d} on {shown(found['host'])}, since {shown(found['since'])}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"
 
 
 def _open(path: Path, flags: int, what: str, mode: int) -> int:
@@ -174,18 +244,20 @@ if sys.platform == "win32":
     _FAR = 1 << 62
     """A byte that no file has: Windows keeps others from reading what is locked."""
 
-    def _lock(descriptor: int) -> None:
-        while True:
-            os.lseek(descriptor, _FAR, os.SEEK_SET)
-            try:
-                msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-            except OSError:
-                time.sleep(0.05)
-            else:
-                return
+    def _lock(descriptor: int) -> bool:
+        os.lseek(descriptor, _FAR, os.SEEK_SET)
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
 
 else:
     import fcntl
 
-    def _lock(descriptor: int) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    def _lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True

@@ -20,7 +20,7 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import small_frame
 from puffer_frames.numbers.presentation import Rows, as_html, as_text, plain, shown
 from puffer_frames.numbers.target import Target
-from puffer_frames.verbs.ledgers.composition import Composition, check_measured, compose
+from puffer_frames.verbs.ledgers.composition import Composition, batch_of, together
 from puffer_frames.verbs.ledgers.entries import Entry, Record, entry_line, records_of
 from puffer_frames.verbs.ledgers.locked_lines import Lines, locked, read_lines
 
@@ -173,7 +173,7 @@ class Ledger:
                     "the entry",
                     rule="one that is not finished",
                     got="one that is" if known else "one that is not in the ledger",
-                    hint="Look at the column entry of ledger.frame.",
+                    hint="Look at the column entry of ledger.frame, or at what puffer ledger list prints.",
                 )
             if known.counts:
                 file.append(entry_line(entry, "withdrawn", None))
@@ -203,7 +203,7 @@ class Ledger:
             if self.limit is not None:
                 dataset = certificate.dataset or ""
                 try:
-                    self._check([*self._spent(records, dataset), certificate], frame)
+                    self._check([*self._spent(records, dataset, batch=batch_of(certificate)), certificate], frame)
                 except LedgerError as error:
                     raise self._with_hint(error, records, dataset) from None
             name = secrets.token_hex(8)
@@ -234,9 +234,10 @@ class Ledger:
     def _records(self, lines: Lines) -> dict[str, Record]:
         return records_of(lines, path=self.path)
 
-    def _spent(self, records: Mapping[str, Record], dataset: str) -> list[Certificate]:
-        """The certificates of what counts, of one data set."""
+    def _spent(self, records: Mapping[str, Record], dataset: str, *, batch: str | None = None) -> list[Certificate]:
+        """The certificates of what counts, of one data set; for a declared batch without those of other people."""
         counted = [one for one in records.values() if one.dataset == dataset and one.counts]
+        counted = [one for one in counted if batch is None or one.batch in (None, batch)]
         return [one.read(path=self.path).certificate for one in counted]
 
     def _open(self, known: Record | None) -> Record:
@@ -303,7 +304,7 @@ class Ledger:
 
 
 _COLUMNS = (
-    *("time", "dataset", "state", "secret", "columns", "unit", "given"),
+    *("time", "dataset", "batch", "state", "secret", "columns", "unit", "given"),
     *("epsilon", "delta", "guarantee", "fingerprint", "entry"),
 )
 """Of a table without rows."""
@@ -337,30 +338,6 @@ def ledger(path: str | Path, /, *, limit: float | None = None, delta: float = 0.
     found.path.stat()
     found.entries()
     return found
-
-
-def together(certificates: Sequence[Certificate], /, *, frame: NativeFrame | None = None) -> Composition:
-    """As `compose`, also of one release."""
-    if len(certificates) > 1:
-        return compose(certificates, frame=frame)
-    (one,) = certificates
-    check_measured(certificates)
-    if one.reproducible:
-        raise CalibrationError(
-            "the releases",
-            rule="private ones",
-            got="noise that came from a seed",
-            hint="Leave out rng=: such a release is not private.",
-        )
-    return Composition(
-        epsilon=one.epsilon,
-        delta=one.delta,
-        rule="one release: what its certificate says",
-        releases=1,
-        unit=one.unit,
-        given=one.given,
-        beliefs=one.beliefs,
-    )
 
 
 def _target_text(epsilon: float | None, delta: float) -> str:

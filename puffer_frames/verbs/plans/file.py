@@ -7,7 +7,6 @@ import hashlib
 import json
 import math
 import os
-import stat
 import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,7 +29,7 @@ from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.postprocessing import Replacement
 from puffer_frames.noise.stable import Stable
-from puffer_frames.numbers.json_text import UnclearJsonError, parsed, readable
+from puffer_frames.numbers.json_text import PLAN_BYTES, UnclearJsonError, file_content, parsed, readable
 from puffer_frames.numbers.records import Codec, Form, array_of, refused
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers import catalogue
@@ -141,14 +140,14 @@ _CIPHER, _KDF = "AES-256-GCM", "scrypt"
 _COST, _BLOCK, _LANES = 1 << 17, 8, 1
 _LEAST_COST, _MOST_COST, _MOST_LANES = 1 << 14, 1 << 20, 4
 """Of scrypt: less is too weak, more takes the memory of whoever opens the file (128 bytes x cost x block)."""
-_MOST_BYTES = 1 << 30
 
 
 def write_plan(path: str | Path, plan: Any, /, *, password: str | bytes | None, overwrite: bool = True) -> None:
     """Write a plan in JSON types.
 
     Raises ArgumentError, ArgumentTypeError for a path that is not that of a file, a file that is there and may not be
-    replaced, and for a password that is none; OSError where the file cannot be written there.
+    replaced, for a password that is none, and for a plan that is too large to be read again; OSError where the file
+    cannot be written there.
     """
     key = None if password is None else _checked(password)
     document = {
@@ -162,6 +161,13 @@ def write_plan(path: str | Path, plan: Any, /, *, password: str | bytes | None, 
     text = readable(document) + "\n"
     if key is not None:
         text = readable(_locked(text.encode(), key)) + "\n"
+    if len(text) > PLAN_BYTES:
+        raise ArgumentError(
+            "the plan",
+            rule=f"of at most {PLAN_BYTES >> 20} MiB, to be read again",
+            got=f"{len(text) / (1 << 20):.0f} MiB",
+            hint="Round the columns before the plan is made: it holds every different row. Or release by it unsaved.",
+        )
     with replacing(path, private=True, new=not overwrite) as file:
         left = memoryview(text.encode())
         while left:
@@ -169,14 +175,10 @@ def write_plan(path: str | Path, plan: Any, /, *, password: str | bytes | None, 
 
 
 def _read(place: Path) -> bytes:
-    """What is in a file, of at most a gigabyte; a pipe or a device is none."""
-    with open(place, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise refused("a pipe or a device")
-        found = file.read(_MOST_BYTES + 1)
-    if len(found) > _MOST_BYTES:
-        raise refused("a larger file than any")
-    return found
+    try:
+        return file_content(place, most=PLAN_BYTES)
+    except UnclearJsonError as error:
+        raise refused(f"a file with {error}") from None
 
 
 def read_plan(path: str | Path, /, *, password: str | bytes | None) -> Any:
