@@ -306,7 +306,8 @@ def _exact(name: str, texts: pl.Series, *, alike: bool) -> pl.Series:
             warn(
                 SuspectValuesWarning(
                     f"the column {name!r}",
-                    f"writes {len(exact)} number{'s' * (len(exact) > 1)} as {len(numbers)} texts (as 1 and 01), each a value of its own",
+                    f"writes {len(exact)} number{'s' * (len(exact) > 1)} as {len(numbers)} texts (as 1 and 01), each a "
+                    "value of its own",
                     hint=f"{mend} if they mean the same, and --schema {name}=String if they do not.",
                 )
             )

@@ -199,6 +199,7 @@ UNORDERED = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::puffer_frames.RowOrderWarning")  # a plan that is sorted by the column
 @pytest.mark.parametrize("name", UNORDERED)
 def test_plans_in_no_order_need_numbers(table, name):
     plan = UNORDERED[name](table.lazy())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -53,6 +53,8 @@ class Source:
     """How many of the first columns of `rows` are compared with the earlier run."""
     named: bool
     trace: Trace
+    asked: list[Callable[[], None]] = field(default_factory=list)
+    """What raises where the release was withdrawn: asked in every run, whoever runs the plan."""
 
     def plan(self, watch: Watch | None = None, /) -> pl.LazyFrame:
         """The released plan."""
@@ -106,6 +108,8 @@ class Source:
 
     def _moved(self, most: int | None) -> Iterator[pl.DataFrame]:
         """Released rows: one thread makes the next ones while these are used; more would wait for one another."""
+        for allowed in self.asked:
+            allowed()
         held, given = deque[pl.DataFrame](), 0
         draw, writes = self.draws.prepared(), self.draws.writes
 
@@ -250,3 +254,10 @@ def _source_of(frame: object) -> Source | None:
     check_process()
     found = getattr(frame, _ATTRIBUTE, None)
     return found if isinstance(found, Source) else None
+
+
+def ask_before_runs(frame: Any, allowed: Callable[[], None], /) -> None:
+    """Have every run of a released plan ask, before it gives a row."""
+    source = getattr(frame, _ATTRIBUTE, None)
+    if isinstance(source, Source):
+        source.asked.append(allowed)

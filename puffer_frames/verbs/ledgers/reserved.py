@@ -10,6 +10,7 @@ from typing import TypeAlias
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.plans.source import ask_before_runs
 from puffer_frames.frames.stamps.attach import when_run
 from puffer_frames.frames.table import open_table
 from puffer_frames.verbs.ledgers.release_ledger import Ledger
@@ -71,6 +72,7 @@ class Reserved:
             self.ledger.finish(self.entry, certificate)
         elif self.ledger is not None:
             when_run(released, self)
+            ask_before_runs(released, self.begin)
         return released
 
     def put_answers(self, certificate: Certificate, frame: NativeFrame, /) -> NativeFrame:
