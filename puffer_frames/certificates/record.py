@@ -12,6 +12,7 @@ from puffer_frames.certificates.checked import check_plain, refused
 from puffer_frames.certificates.facts import are_said, facts_of
 from puffer_frames.certificates.fields import FORMS, has_facts
 from puffer_frames.certificates.published import Published
+from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.signature import PrivateKey, PublicKey, is_signed_by, sign
 from puffer_frames.certificates.small_pictures import certificate_pictures
 from puffer_frames.certificates.text import certificate_rows, certificate_title
@@ -230,6 +231,13 @@ class Certificate(Published):
         """The same certificate with what an office says of the release (`check_about`)."""
         stated: dict[str, Any] = dict(about)
         return replace(self, **stated)
+
+    def of_codes(self, codes: str, /) -> Certificate:
+        """The same certificate, which says what codes were read as missing values, if any were."""
+        if not codes:
+            return self
+        said = say("null-values", codes=codes)
+        return replace(self, facts=replace(self.facts, recoded=True), statements=(*self.statements, said))
 
     def put_on(self, frame: NativeFrame, /) -> NativeFrame:
         """The frame with this certificate attached, unchecked: for whoever has just made both."""

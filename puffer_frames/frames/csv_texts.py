@@ -119,6 +119,15 @@ class Dialect:
         marks = [*self.null_values.get(None, ()), *self.null_values.get(name, ())]
         return texts.set(texts.is_in(marks), None) if marks else texts
 
+    def codes_of(self, name: str, dtype: pl.DataType, /) -> dict[str, Any]:
+        """The texts for missing values of one column that its type writes so itself, with the values that they are."""
+        marks = self.null_values.get(name, ()) if dtype.is_numeric() or dtype == pl.String else ()
+        texts = {mark: pl.Series([mark]) for mark in marks}
+        plain = {mark: self.numbers(text) if dtype.is_numeric() else text for mark, text in texts.items()}
+        found = {mark: text.cast(dtype, strict=False)[0] for mark, text in plain.items()}
+        written = {mark: (str(code), str(code).removesuffix(".0")) for mark, code in found.items() if code is not None}
+        return {mark: found[mark] for mark, forms in written.items() if mark in forms}
+
     def numbers(self, texts: pl.Series, /) -> pl.Series:
         """Numbers as Polars reads them: without marks between thousands, and with a decimal point."""
         point = re.escape(self.decimal)
@@ -160,6 +169,8 @@ class TextRoles:
     """Columns of numbers that are used and not released."""
     text: tuple[str, ...] = ()
     """Columns that hold labels in the plan, or in the table, that these rows go with."""
+    coded: bool = False
+    """Whether texts for missing values stay where they are values of a column, for Python to read them as null."""
     alone: bool = False
     """Whether columns without a role are left out, if those with one are all there."""
 
@@ -181,9 +192,7 @@ def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles, diale
     ColumnNotFoundError
         For a given type of a column that the file does not have.
     """
-    numeric = {name: dtype for name, dtype in types.items() if dtype.is_numeric()}
-    parsed = {name: dtype.base_type() for name, dtype in types.items() if name not in numeric}
-    zoned = [name for name, dtype in types.items() if getattr(dtype, "time_zone", None) is not None]
+    parsed = {name: dtype.base_type() for name, dtype in types.items() if not dtype.is_numeric()}
     try:
         check_names_of(path.name, next((row for _, row in dialect.rows(path) if row), []))
         table = pl.read_csv(
@@ -210,18 +219,26 @@ def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles, diale
     wanted = {*roles.exact, *roles.public, *roles.plain}
     kept = [name for name in names if name in wanted] if roles.alone and wanted <= set(names) else names
 
-    def read(name: str) -> pl.Series:
-        texts = table[name].alias("texts")
-        if name in zoned:  # Polars reads such texts as moments in UTC, without saying so
-            return texts.dt.replace_time_zone("UTC")
-        if name in parsed and texts.dtype != pl.String:
-            return texts
-        texts = dialect.without_marks(name, texts)
-        if name in numeric:
-            return _typed(name, dialect.numbers(texts), numeric[name])
-        return texts if name in parsed else _by_role(name, texts, roles, dialect)
+    return pl.DataFrame(
+        {name: _column(name, table[name].alias("texts"), types.get(name), roles, dialect) for name in kept}
+    )
 
-    return pl.DataFrame({name: read(name) for name in kept})
+
+def _column(name: str, texts: pl.Series, dtype: Any, roles: TextRoles, dialect: Dialect) -> pl.Series:
+    """A column of a given type, or by what it is for."""
+    if getattr(dtype, "time_zone", None) is not None:  # Polars reads such texts as moments in UTC, without saying so
+        return texts.dt.replace_time_zone("UTC")
+    if texts.dtype != pl.String:
+        return texts
+    there = dialect.without_marks(name, texts)
+    if dtype is None:
+        found = _by_role(name, there, roles, dialect)
+    else:
+        found = _typed(name, dialect.numbers(there), dtype) if dtype.is_numeric() else there
+    if roles.coded and (name in roles.alike or name in roles.public):
+        for mark, code in dialect.codes_of(name, found.dtype).items():
+            found = found.set((texts == mark).fill_null(value=False), code)
+    return found
 
 
 def _by_role(name: str, texts: pl.Series, roles: TextRoles, dialect: Dialect) -> pl.Series:

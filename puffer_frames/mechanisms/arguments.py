@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from puffer_frames.frames.columns import Name, NativeFrame
+from puffer_frames.frames.null_values import NullValuesArgument
 from puffer_frames.scales.learned import LearnedBelief
 from puffer_frames.scales.observed import Belief
 from puffer_frames.scales.repeats import Unit
@@ -50,6 +51,7 @@ class TableArguments:
     releases: int = 1
     domain: Mapping[Name, Sequence[Any]] | None = None
     nulls: NullsWord = "raise"
+    null_values: NullValuesArgument = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -437,6 +437,21 @@ def test_texts_that_stand_for_a_missing_value():
     assert run("release", "in.csv", "out.csv", *words, "--null-values", "pay=9999").code == 0
     assert len(texts("out.csv")) == ROWS - 10
     assert set(texts("out.csv")["code"]) == {"99", "1"}
+    pl.read_csv("in.csv").write_parquet("in.parquet")
+    marks = ("--null-values", "pay=9999,pay=9998")
+    for name in ("in.csv", "in.parquet"):  # as the argument of Python, and the plan keeps them
+        planned = run("plan", name, f"{name}.json", *words[:4], *words[6:], *marks)
+        assert (planned.code, "'pay' must be codes that are in some row; got 9998 in none" in planned.err) == (0, True)
+        assert puffer_frames.load_plan(f"{name}.json").fitted.request.null_values == {"pay": (9999, 9998)}
+        out = (f"by_plan.{name}", "--plan", f"{name}.json")
+        assert run("release", "in.csv", *out).code == run("release", "in.parquet", *out, "--overwrite").code == 0
+    assert "pay (2 codes)" in run("show", "by_plan.in.parquet").out
+    for option, word in (("NA", "of a column"), ("pay=many", "of the type of its column")):
+        wrong = run("release", "in.parquet", "no.csv", *words, "--null-values", option)
+        assert (wrong.code, word in wrong.err) == (2, True)
+    said = run("release", "in.parquet", "no.csv", "--plan", "in.csv.json", *marks)
+    assert (said.code, "left out with --plan" in said.err) == (2, True)
+    assert run("release", "in.csv", "mixed.csv", *words, "--null-values", "pay=none,pay=9999").code == 0
     absent = run("release", "in.csv", "no.csv", *words, "--null-values", "wage=9999")
     assert (absent.code, "wage" in absent.err) == (2, True)
 

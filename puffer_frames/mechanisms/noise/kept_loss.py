@@ -15,7 +15,7 @@ from puffer_frames.frames.table import open_table, small_frame
 from puffer_frames.mechanisms.batch_report import figure_of
 from puffer_frames.mechanisms.noise.drift import measure_part
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
-from puffer_frames.mechanisms.noise.merged_strata import as_merged
+from puffer_frames.mechanisms.noise.merged_strata import as_planned
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
 from puffer_frames.mechanisms.plan_columns import check_columns
 from puffer_frames.mechanisms.seam import Owner
@@ -30,7 +30,7 @@ def loss_given(owner: Owner, frame: NativeFrame, columns: str | Sequence[str], /
     """The loss to a reader who sees further columns: as `Plan.loss_given`."""
     plan: NoiseFit = owner.fitted
     request = plan.request
-    frame = as_merged(request, frame)
+    frame = as_planned(request, frame)
     table = open_table(frame)
     names = tuple(dict.fromkeys(as_names(columns, table.labels, role="columns")))
     more = tuple(name for name in names if name not in request.given_columns)

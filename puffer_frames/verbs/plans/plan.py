@@ -14,12 +14,13 @@ from puffer_frames.certificates.report.saved import check_path
 from puffer_frames.errors import CalibrationError, PlanFileError, PufferError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.files import write_text
+from puffer_frames.frames.null_values import codes_text, warn_of_unused, with_nulls
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import check_library, library_of, open_table
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import BatchReport, refused_by, report_of
 from puffer_frames.mechanisms.file_checks import check_checksum
-from puffer_frames.mechanisms.noise.merged_strata import as_merged
+from puffer_frames.mechanisms.noise.merged_strata import as_planned
 from puffer_frames.mechanisms.plan_columns import check_kinds, kinds_of
 from puffer_frames.mechanisms.registry import mechanism_for
 from puffer_frames.mechanisms.request import Request, RowsRequest
@@ -53,6 +54,8 @@ def fit(
     frame: NativeFrame, request: Request, asked: RowsRequest | None, /
 ) -> tuple[Mechanism[Any], Reading[Any], Fitted[Any]]:
     """What has the guarantee for a table; by default what the first mechanism says to try, where that is to be had."""
+    warn_of_unused(frame, request.null_values)
+    frame = with_nulls(frame, request.null_values)
     mechanism, found = read(frame, request, asked)
     fitted = mechanism.fit(found.request, found.seen)
     if request.mechanism == "auto" and (other := fitted.instead()) is not None:
@@ -208,7 +211,7 @@ class Plan:
         other_rows = check_flag(arguments.allow_other_frame, "allow_other_frame")
         drift = check_flag(arguments.allow_drift, "allow_drift")
         fitted, request = self.fitted, self.fitted.request
-        frame = as_merged(request, frame)
+        frame = as_planned(request, frame)
         table, drawing = open_table(frame), Drawing.of(arguments)
         asked = RowsRequest.of(arguments.layout, table.labels, request, seeded=drawing.seeded)
         fitted.check_asked(asked)
@@ -279,7 +282,7 @@ class Plan:
         >>> plan.check(people.tail(100)).verdict, plan.check(people.assign(group="c")).verdict
         ('covered', 'refused')
         """
-        frame = as_merged(self.fitted.request, frame)
+        frame = as_planned(self.fitted.request, frame)
         table, library, fitted = open_table(frame), library_of(frame), self.fitted
         request = fitted.request
         roles = Roles.of(secret=request.secret, public=request.public, given=request.given_columns)
@@ -551,6 +554,8 @@ class Plan:
         more = f" and {len(self.public) - _MOST_NAMED} more columns" * (len(self.public) > _MOST_NAMED)
         columns = f"release {shown_names(self.public[:_MOST_NAMED])}{more}, hide {shown_names(self.secret)}"
         title, rows = f"Plan: {columns}; epsilon = {plain(target.epsilon)}, {delta}", self.fitted.text(self.compared)
+        codes = codes_text(self.fitted.request.null_values)
+        rows = [*rows, ("read as missing", codes)] if codes else rows
         return title, [*rows, ("from a file", f"without {', '.join(self.left_out)}")] if self.left_out else rows
 
     def __str__(self) -> str:
