@@ -16,17 +16,7 @@ COMPOSING = (
     *("channel-again", "channel-again-capped", "other-columns", "other-answers"),
 )
 _BIASING = (
-    *(
-        "clipped",
-        "clipped-to-range",
-        "clipped-answers",
-        "remap",
-        "after",
-        "randomised",
-        "unit-sampled",
-        "nulls",
-        "null-values",
-    ),
+    *("clipped", "clipped-to-range", "clipped-answers", "remap", "after", "randomised", "unit-sampled", "nulls"),
     *("channel", "channel-rows", "channel-merged", "channel-cells", "channel-clipped", "strata-merged", "null-values"),
 )
 BELIEVED = ("beliefs", "chain", "any-dependence", "law", "given-law")

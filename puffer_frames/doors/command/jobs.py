@@ -482,7 +482,7 @@ def _codes(
         return {name: codes for name, codes in found.items() if codes}
     if dialect.null_values and (planned or None in dialect.null_values):
         rule = "left out with --plan, which says them" if planned else "of a column, where the file has types"
-        raise ArgumentError("--null-values", rule=rule, got="others", hint="Write --null-values income=9999999.")
+        raise ArgumentError("--null-values", rule=rule, got="others", hint="Write --null-values COLUMN=CODE, or none.")
     return {str(name): list(codes) for name, codes in dialect.null_values.items()}
 
 
