@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import polars as pl
+import pyarrow as pa
 
 from puffer_frames.errors import ArgumentError, SuspectValuesWarning, TableFileError, warn
 from puffer_frames.frames.columns import not_found, rows_text
@@ -23,6 +24,8 @@ from puffer_frames.frames.selection import REST
 
 _FIRST = 1000
 """Rows that mostly say whether a column holds numbers."""
+PACKED = (".csv.gz", ".csv.zst")
+"""Ends of names of CSV files that are compressed."""
 _SEPARATORS = {"tab": "\t", "\\t": "\t"}
 """Separators as words, which a shell passes on."""
 
@@ -96,11 +99,17 @@ class Dialect:
 
     def opened(self, path: Path, /) -> BinaryIO:
         """The bytes of a file, decompressed."""
+        if path.suffix.lower() == ".zst":
+            with pa.input_stream(str(path), compression="zstd") as file:
+                try:
+                    return io.BytesIO(file.read())
+                except OSError as error:
+                    raise gzip.BadGzipFile from error
         return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
 
     def source(self, path: Path, /) -> Path | io.BytesIO:
         """What Polars reads, in UTF-8; raises UnicodeError."""
-        if codecs.lookup(self.encoding).name == "utf-8" and path.suffix.lower() != ".gz":
+        if codecs.lookup(self.encoding).name == "utf-8" and not path.name.lower().endswith(PACKED):
             return path
         with self.opened(path) as file:
             return io.BytesIO(file.read().decode(self.encoding).encode())
@@ -431,7 +440,12 @@ def what_is_wrong(path: Path, dialect: Dialect = AS_USUAL, /) -> TableFileError 
                         f"Say --encoding {'utf-16' if utf16 else 'windows-1252'}, or the one that it has.",
                     )
     except _NOT_PACKED:
-        return _refused(path, "a file in the format of gzip", "another", "See whether the file is whole.")
+        return _refused(
+            path,
+            f"a file in the format of {'zstd' if path.suffix.lower() == '.zst' else 'gzip'}",
+            "another",
+            "See whether the file is whole.",
+        )
     if path.stat().st_size < 1 << 10 and not text.strip():
         return _refused(path, "a table with rows", "an empty file", "See whether the file is whole.")
     return _odd_row(path, dialect)
@@ -464,7 +478,7 @@ def _odd_row(path: Path, dialect: Dialect) -> TableFileError | None:
 
 
 _NOT_PACKED = (gzip.BadGzipFile, EOFError, zlib.error)
-"""What is raised of a file whose name says gzip."""
+"""What is raised of a file whose name says gzip, or zstd."""
 
 
 def _unfit(path: Path) -> TableFileError:
