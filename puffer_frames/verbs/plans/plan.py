@@ -18,7 +18,7 @@ from puffer_frames.frames.null_values import codes_text, warn_of_unused, with_nu
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import check_library, library_of, open_table
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.mechanisms.batch_report import BatchReport, refused_by, report_of
+from puffer_frames.mechanisms.batch_report import BatchReport, more_rows, moved_text, refused_by, report_of
 from puffer_frames.mechanisms.file_checks import check_checksum
 from puffer_frames.mechanisms.noise.merged_strata import as_planned
 from puffer_frames.mechanisms.plan_columns import check_kinds, kinds_of
@@ -31,7 +31,7 @@ from puffer_frames.numbers.presentation import Rows, as_html, as_text, plain, sh
 from puffer_frames.numbers.records import TAG, refused
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret
-from puffer_frames.scales.drift import check_drift
+from puffer_frames.scales.drift import drifted
 from puffer_frames.scales.strata import Stratum
 from puffer_frames.verbs.plans.file import read_plan, write_plan
 from puffer_frames.verbs.plans.page import plan_page
@@ -227,8 +227,9 @@ class Plan:
             )
         unproved = fitted.check_own(seen, own_rows=same, left_out=self.left_out)
         batch = None if same else fitted.measure(seen)
-        if batch is not None and not drift:
-            check_drift(batch, fitted.target)
+        if batch is not None and batch.exceeded and not drift:
+            moved = moved_text(fitted.findings(seen, rows))
+            raise drifted(batch, fitted.target, moved=moved, more="" if moved else more_rows(request, self.kinds))
         counts = fitted.rows_of(seen)
         return release_rows(
             fitted, rows, asked, drawing, frame=frame, rows_per_secret=counts, batch=batch, unproved=unproved
