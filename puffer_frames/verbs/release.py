@@ -8,12 +8,12 @@ from puffer_frames.mechanisms.arguments import CalibrateArguments
 from puffer_frames.mechanisms.request import Request, RowsRequest
 from puffer_frames.verbs.plans.plan import Plan, fit
 from puffer_frames.verbs.releasing.release import release_rows
-from puffer_frames.verbs.requests.arguments import PrivatizeArguments, takes
+from puffer_frames.verbs.requests.arguments import PrivatizeArguments, releases, takes
 from puffer_frames.verbs.requests.drawing import Drawing
 from puffer_frames.verbs.requests.selections import with_names
 
 
-@takes(PrivatizeArguments)
+@releases(PrivatizeArguments)
 def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFrame:
     r"""Release a column with noise that is confirmed to keep another one secret.
 

@@ -39,7 +39,7 @@ from puffer_frames.verbs.plans.plotted import plot_plan
 from puffer_frames.verbs.plans.records import codec
 from puffer_frames.verbs.releasing.refinement import refine_release
 from puffer_frames.verbs.releasing.release import rehearse, release_rows
-from puffer_frames.verbs.requests.arguments import ReleaseArguments, method_takes
+from puffer_frames.verbs.requests.arguments import ReleaseArguments, method_releases
 from puffer_frames.verbs.requests.drawing import Drawing
 
 
@@ -183,7 +183,7 @@ class Plan:
         """Mean error per released column: absolute, in its units, or the share of changed labels."""
         return self.fitted.expected_error
 
-    @method_takes(ReleaseArguments)
+    @method_releases(ReleaseArguments)
     def release(self, frame: NativeFrame, arguments: ReleaseArguments, /) -> NativeFrame:
         """Draw noise once and return the released frame with its certificate attached.
 
