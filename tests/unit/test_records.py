@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from puffer_frames.errors import PlanFileError
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.numbers.json_text import WIDTH, readable
-from puffer_frames.numbers.records import Codec
+from puffer_frames.numbers.records import Codec, fits
 from puffer_frames.numbers.target import Target
 
 
@@ -168,3 +169,13 @@ def test_text_is_for_people():
     assert len(lines) < 25
     assert readable({"ζ": "日本"}) == '{"ζ": "日本"}'
     assert readable("\u202e\x1b\ud800") == '"\\u202e\\u001b\\ud800"'  # turns text around; half of a pair
+
+
+def test_an_alias_by_a_type_statement():
+    """As NumPy 2.5 has NDArray, where Python has such statements."""
+    extensions = pytest.importorskip("typing_extensions")
+    entries = TypeVar("entries", bound=np.generic)
+    array = np.ndarray[tuple[Any, ...], np.dtype[entries]]
+    alias = extensions.TypeAliasType("alias", array, type_params=(entries,))
+    assert fits(np.zeros(2), alias[np.float64])
+    assert not fits(np.zeros(2), alias[np.int64])
