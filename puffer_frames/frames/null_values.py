@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
+import polars as pl
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, SuspectValuesWarning, warn
 from puffer_frames.frames.columns import Name, NativeFrame, as_names
@@ -92,7 +93,8 @@ def warn_of_unused(frame: NativeFrame, codes: Codes, /) -> None:
     used: set[tuple[int, Code]] = set()
     if tried:
         asked = (_is_one_of(place, [code]).any().alias(f"code_{k}") for k, (place, code) in enumerate(tried))
-        row = nw.from_native(frame).lazy().select(*asked).collect().row(0)
+        how: dict[str, Any] = {"engine": "streaming"} if isinstance(frame, pl.LazyFrame) else {}
+        row = nw.from_native(frame).lazy().select(*asked).collect(**how).row(0)
         used = {one for one, found in zip(tried, row, strict=True) if found}
     names = open_table(frame).names
     for name, own in codes.items():
