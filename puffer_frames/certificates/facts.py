@@ -53,6 +53,8 @@ class Facts:
     """Whether some rows of each unit were chosen at random, and the others left out."""
     dropped: bool = False
     """Whether rows with missing values were to be left out, which may be others in a release of other columns."""
+    recoded: bool = False
+    """Whether codes were read as missing values, which may be other codes in another release."""
     shuffled: bool = False
     """Whether the rows were put into a random order."""
     order_tells: bool = False
@@ -78,6 +80,7 @@ _WHERE_SAID: Mapping[str, tuple[str, ...]] = {
     "unmeasured": ("observed-unknown",),
     "sampled": ("unit-sampled",),
     "dropped": ("nulls",),
+    "recoded": ("null-values",),
     "shuffled": ("shuffled",),
     "order_tells": ("order-tells",),
     "kept_tells": ("kept-tells",),

@@ -224,6 +224,13 @@ class Certificate(Published):
             stated["statements"] = (*self.statements, batches)
         return replace(self, **stated)
 
+    def of_codes(self, codes: str, /) -> Certificate:
+        """The same certificate, which says what codes were read as missing values, if any were."""
+        if not codes:
+            return self
+        said = say("null-values", codes=codes)
+        return replace(self, facts=replace(self.facts, recoded=True), statements=(*self.statements, said))
+
     def put_on(self, frame: NativeFrame, /) -> NativeFrame:
         """The frame with this certificate attached, unchecked: for whoever has just made both."""
         return open_table(frame).with_metadata(self.to_dict())

@@ -347,6 +347,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "Strata in which no two protected secrets occur have the largest scale of the others.",
     ),
     "shuffled": ("done", "The rows were put into a random order."),
+    "null-values": ("done", "Codes were read as missing values, before anything else was done: {codes}."),
     "after": ("done", "After the noise, at no cost: {done}."),
     "frequencies": ("done", "Frequencies are counts divided by the public number of values."),
     "mean-of-series": ("done", "The mean is the sum divided by the public number of values."),

@@ -13,6 +13,7 @@ from puffer_frames.certificates.about import About
 from puffer_frames.certificates.record import Certificate, Verdict
 from puffer_frames.certificates.signature import PublicKey
 from puffer_frames.frames.columns import Name, NativeFrame
+from puffer_frames.frames.null_values import NullValuesArgument
 from puffer_frames.mechanisms.arguments import (
     BeliefArgument,
     EachMechanism,
@@ -63,6 +64,7 @@ class PufferAccessor(Generic[Frame, Answer]):
         releases: int = 1,
         domain: Mapping[Name, Sequence[Any]] | None = None,
         nulls: NullsWord = "raise",
+        null_values: NullValuesArgument = None,
         allow_zero_noise: bool = False,
         layout: Layout | None = None,
         ledger: LedgerArgument = None,
@@ -88,6 +90,7 @@ class PufferAccessor(Generic[Frame, Answer]):
         releases: int = 1,
         domain: Mapping[Name, Sequence[Any]] | None = None,
         nulls: NullsWord = "raise",
+        null_values: NullValuesArgument = None,
         allow_zero_noise: bool = False,
     ) -> Plan:
         """Plan a release without drawing noise; print the result to read the plan."""
@@ -109,6 +112,7 @@ class PufferAccessor(Generic[Frame, Answer]):
         releases: int = 1,
         domain: Mapping[Name, Sequence[Any]] | None = None,
         nulls: NullsWord = "raise",
+        null_values: NullValuesArgument = None,
     ) -> NativeFrame:
         """Set the ways to release columns side by side: how much noise each needs, and what it costs."""
 

@@ -29,6 +29,7 @@ from puffer_frames.frames.arrays import array_of, frame_of, in_library
 from puffer_frames.frames.columns import Name, NativeFrame, as_names
 from puffer_frames.frames.local.identity import RowsIdentity
 from puffer_frames.frames.local.table import LocalTable
+from puffer_frames.frames.null_values import NullValuesArgument
 from puffer_frames.frames.table import is_frame, library_of, open_table
 from puffer_frames.mechanisms.arguments import (
     BeliefArgument,
@@ -95,7 +96,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     secret, public, epsilon, delta, mechanism, beliefs, pairs, secrets, given, unit, releases, domain, nulls, \
-    allow_zero_noise
+    null_values, allow_zero_noise
         As in `puffer_frames.calibrate`. The columns of an array are called "x0", "x1", ... The rows that come out are
         those that went in, so `nulls="drop"` and `Unit(over="sample")` are refused.
     layout, ledger, about, rng
@@ -170,6 +171,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         releases: int = 1,
         domain: Mapping[Name, Sequence[Any]] | None = None,
         nulls: NullsWord = "raise",
+        null_values: NullValuesArgument = None,
         allow_zero_noise: bool = False,
         layout: Layout | None = None,
         ledger: LedgerArgument = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -12,8 +12,14 @@ import numpy as np
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, ColumnNotFoundError, PriorError
 from puffer_frames.priors.prior import FloatArray
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
 NativeFrame: TypeAlias = Any
 """A frame of one of the `table.KINDS`."""
+Typed = TypeVar("Typed", bound="pl.DataFrame | pl.LazyFrame | pd.DataFrame")
+"""Type of such a frame, where its library has types."""
 Frame: TypeAlias = nw.DataFrame[Any]
 Name: TypeAlias = Hashable
 """Name of a column: text, or in pandas any other label."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import polars as pl
+import pyarrow as pa
 
 from puffer_frames.errors import ArgumentError, ColumnTypeError, PriorError, SuspectValuesWarning, TableFileError, warn
 from puffer_frames.frames.columns import not_found, rows_text
@@ -23,6 +24,8 @@ from puffer_frames.frames.selection import REST
 
 _FIRST = 1000
 """Rows that mostly say whether a column holds numbers."""
+PACKED = (".csv.gz", ".csv.zst")
+"""Ends of names of CSV files that are compressed."""
 _SEPARATORS = {"tab": "\t", "\\t": "\t"}
 """Separators as words, which a shell passes on."""
 
@@ -96,11 +99,17 @@ class Dialect:
 
     def opened(self, path: Path, /) -> BinaryIO:
         """The bytes of a file, decompressed."""
+        if path.suffix.lower() == ".zst":
+            with pa.input_stream(str(path), compression="zstd") as file:
+                try:
+                    return io.BytesIO(file.read())
+                except OSError as error:
+                    raise gzip.BadGzipFile from error
         return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
 
     def source(self, path: Path, /) -> Path | io.BytesIO:
         """What Polars reads, in UTF-8; raises UnicodeError."""
-        if codecs.lookup(self.encoding).name == "utf-8" and path.suffix.lower() != ".gz":
+        if codecs.lookup(self.encoding).name == "utf-8" and not path.name.lower().endswith(PACKED):
             return path
         with self.opened(path) as file:
             return io.BytesIO(file.read().decode(self.encoding).encode())
@@ -118,6 +127,15 @@ class Dialect:
         """With nulls for the texts that stand for missing values in this column."""
         marks = [*self.null_values.get(None, ()), *self.null_values.get(name, ())]
         return texts.set(texts.is_in(marks), None) if marks else texts
+
+    def codes_of(self, name: str, dtype: pl.DataType, /) -> dict[str, Any]:
+        """The texts for missing values of one column that its type writes so itself, with the values that they are."""
+        marks = self.null_values.get(name, ()) if dtype.is_numeric() or dtype == pl.String else ()
+        texts = {mark: pl.Series([mark]) for mark in marks}
+        plain = {mark: self.numbers(text) if dtype.is_numeric() else text for mark, text in texts.items()}
+        found = {mark: text.cast(dtype, strict=False)[0] for mark, text in plain.items()}
+        written = {mark: (str(code), str(code).removesuffix(".0")) for mark, code in found.items() if code is not None}
+        return {mark: found[mark] for mark, forms in written.items() if mark in forms}
 
     def numbers(self, texts: pl.Series, /) -> pl.Series:
         """Numbers as Polars reads them: without marks between thousands, and with a decimal point."""
@@ -160,6 +178,8 @@ class TextRoles:
     """Columns of numbers that are used and not released."""
     text: tuple[str, ...] = ()
     """Columns that hold labels in the plan, or in the table, that these rows go with."""
+    coded: bool = False
+    """Whether texts for missing values stay where they are values of a column, for Python to read them as null."""
     alone: bool = False
     """Whether columns without a role are left out, if those with one are all there."""
 
@@ -181,9 +201,7 @@ def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles, diale
     ColumnNotFoundError
         For a given type of a column that the file does not have.
     """
-    numeric = {name: dtype for name, dtype in types.items() if dtype.is_numeric()}
-    parsed = {name: dtype.base_type() for name, dtype in types.items() if name not in numeric}
-    zoned = [name for name, dtype in types.items() if getattr(dtype, "time_zone", None) is not None]
+    parsed = {name: dtype.base_type() for name, dtype in types.items() if not dtype.is_numeric()}
     try:
         check_names_of(path.name, next((row for _, row in dialect.rows(path) if row), []))
         table = pl.read_csv(
@@ -211,18 +229,26 @@ def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles, diale
     wanted = {*roles.exact, *roles.public, *roles.plain}
     kept = [name for name in names if name in wanted] if roles.alone and wanted <= set(names) else names
 
-    def read(name: str) -> pl.Series:
-        texts = table[name].alias("texts")
-        if name in zoned:  # Polars reads such texts as moments in UTC, without saying so
-            return texts.dt.replace_time_zone("UTC")
-        if name in parsed and texts.dtype != pl.String:
-            return texts
-        texts = dialect.without_marks(name, texts)
-        if name in numeric:
-            return _typed(name, dialect.numbers(texts), numeric[name])
-        return texts if name in parsed else _by_role(name, texts, roles, dialect)
+    return pl.DataFrame(
+        {name: _column(name, table[name].alias("texts"), types.get(name), roles, dialect) for name in kept}
+    )
 
-    return pl.DataFrame({name: read(name) for name in kept})
+
+def _column(name: str, texts: pl.Series, dtype: Any, roles: TextRoles, dialect: Dialect) -> pl.Series:
+    """A column of a given type, or by what it is for."""
+    if getattr(dtype, "time_zone", None) is not None:  # Polars reads such texts as moments in UTC, without saying so
+        return texts.dt.replace_time_zone("UTC")
+    if texts.dtype != pl.String:
+        return texts
+    there = dialect.without_marks(name, texts)
+    if dtype is None:
+        found = _by_role(name, there, roles, dialect)
+    else:
+        found = _typed(name, dialect.numbers(there), dtype) if dtype.is_numeric() else there
+    if roles.coded and (name in roles.alike or name in roles.public):
+        for mark, code in dialect.codes_of(name, found.dtype).items():
+            found = found.set((texts == mark).fill_null(value=False), code)
+    return found
 
 
 def _by_role(name: str, texts: pl.Series, roles: TextRoles, dialect: Dialect) -> pl.Series:
@@ -413,7 +439,12 @@ def what_is_wrong(path: Path, dialect: Dialect = AS_USUAL, /) -> TableFileError 
                         f"Say --encoding {'utf-16' if utf16 else 'windows-1252'}, or the one that it has.",
                     )
     except _NOT_PACKED:
-        return _refused(path, "a file in the format of gzip", "another", "See whether the file is whole.")
+        return _refused(
+            path,
+            f"a file in the format of {'zstd' if path.suffix.lower() == '.zst' else 'gzip'}",
+            "another",
+            "See whether the file is whole.",
+        )
     if path.stat().st_size < 1 << 10 and not text.strip():
         return _refused(path, "a table with rows", "an empty file", "See whether the file is whole.")
     return _odd_row(path, dialect)
@@ -446,7 +477,7 @@ def _odd_row(path: Path, dialect: Dialect) -> TableFileError | None:
 
 
 _NOT_PACKED = (gzip.BadGzipFile, EOFError, zlib.error)
-"""What is raised of a file whose name says gzip."""
+"""What is raised of a file whose name says gzip, or zstd."""
 
 
 def _unfit(path: Path) -> TableFileError:

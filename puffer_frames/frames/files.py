@@ -1,5 +1,7 @@
 """Tables in files: Parquet, folders of Parquet, CSV and Arrow (IPC), read and written as Polars frames.
 
+Those of Excel, SPSS and Stata are read alone, by pandas.
+
 A message of a reader can hold values of the table, so none is handed on.
 """
 
@@ -7,25 +9,29 @@ from __future__ import annotations
 
 import io
 import os
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from puffer_frames.errors import ArgumentError, PufferError, TableFileError
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.csv_texts import AS_THEY_ARE, AS_USUAL, Dialect, TextRoles, check_names_of, read_csv
+from puffer_frames.frames.csv_texts import AS_THEY_ARE, AS_USUAL, PACKED, Dialect, TextRoles, check_names_of, read_csv
 from puffer_frames.frames.extensions import DIGITS, check_decimals
 from puffer_frames.frames.stamps.folder import data_files
 from puffer_frames.frames.stamps.parquet import as_file_metadata, read_parquet_metadata
 from puffer_frames.frames.stamps.whole_file import alone_in, replacing, sync_folder, taken
 from puffer_frames.numbers.json_text import CERTIFICATE_BYTES, parsed
 
-Format: TypeAlias = Literal["parquet", "folder", "csv", "arrow"]
+Format: TypeAlias = Literal["parquet", "folder", "csv", "arrow", "Excel", "SPSS", "Stata"]
 LevelKind: TypeAlias = Literal["text", "number", "whole", "truth"]
 
 SUFFIXES: Mapping[str, Format] = {
@@ -35,7 +41,18 @@ SUFFIXES: Mapping[str, Format] = {
     ".arrow": "arrow",
     ".feather": "arrow",
     ".ipc": "arrow",
+    ".xlsx": "Excel",
+    ".sav": "SPSS",
+    ".zsav": "SPSS",
+    ".dta": "Stata",
 }
+BY_PANDAS: Mapping[str, tuple[Callable[[Path], Any], str]] = {
+    "Excel": (partial(pd.read_excel, keep_default_na=False, na_values=[""], engine="openpyxl"), "openpyxl"),
+    "SPSS": (partial(pd.read_spss, dtype_backend="numpy_nullable"), "pyreadstat"),
+    "Stata": (pd.read_stata, "pandas"),
+}
+"""Formats that are read alone: how, and which package has the reader. In Excel only an empty cell is missing: "NA" is a
+text."""
 DTYPES = (
     *("Boolean", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float32", "Float64"),
     *("Decimal", "String", "Categorical", "Date", "Datetime", "DatetimeUTC", "Time"),
@@ -56,7 +73,7 @@ def format_of(path: Path, /) -> Format:
     if path.is_dir():
         return "folder"
     found = SUFFIXES.get(path.suffix.lower())
-    if path.name.lower().endswith(".csv.gz"):
+    if path.name.lower().endswith(PACKED):
         return "csv"
     if found is None:
         raise ArgumentError(
@@ -115,6 +132,8 @@ def read_rows(
             return read_csv(path, types=types, roles=roles, dialect=dialect)
         if kind == "arrow":
             return pl.read_ipc(path)
+        if kind in BY_PANDAS:
+            return _by_pandas(path, kind)
         lazy = pl.scan_parquet(path, glob=False)
         lazy.collect_schema()
         return lazy if streaming else lazy.collect()
@@ -127,7 +146,7 @@ def _check_names(file: Path, kind: Format) -> None:
     """
     _readable(file)
     try:
-        if kind == "csv":
+        if kind == "csv" or kind in BY_PANDAS:
             return
         if kind == "arrow":
             with pa.memory_map(str(file)) as source:
@@ -138,6 +157,40 @@ def _check_names(file: Path, kind: Format) -> None:
         return
     check_names_of(file.name, schema.names)
     check_decimals(schema, most=0 if kind == "arrow" else DIGITS)
+
+
+def _by_pandas(path: Path, kind: Format) -> pl.DataFrame:
+    """The rows of a file that pandas reads: labels of values are categories, and columns of several types an error."""
+    read, package = BY_PANDAS[kind]
+    if find_spec(package) is None:
+        raise ArgumentError(
+            "the input",
+            rule=f"of a format whose reader is installed, {package} for {kind} files",
+            got=f"{path.name!r}, without it",
+            hint=f"Install it: pip install {package}. Or write the table as CSV.",
+        )
+    try:
+        with warnings.catch_warnings(action="ignore"):  # they may quote the table
+            if kind == "Excel":  # pandas renames a column whose name is there twice
+                first = pd.read_excel(path, header=None, nrows=1, dtype=str, keep_default_na=False)
+                check_names_of(path.name, [str(name) for name in first.to_numpy().ravel()])
+            table = read(path)
+    except (PufferError, MemoryError):
+        raise
+    except Exception:  # each reader has errors of its own
+        raise ValueError from None
+    columns = {}
+    for name, column in table.items():
+        try:
+            columns[str(name)] = pl.from_pandas(column, nan_to_null=True)
+        except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError):
+            raise TableFileError(
+                f"the column {str(name)!r}",
+                rule="of one type, and with a label for each value or for none",
+                got="several types",
+                hint="Mend it in the file, or write the table as CSV, where all entries are text.",
+            ) from None
+    return pl.DataFrame(columns)
 
 
 def level_kinds(frame: NativeFrame, /) -> dict[str, LevelKind]:
@@ -167,7 +220,7 @@ def metadata_in(path: Path, /) -> dict[str, Any] | None:
         As `read_rows`.
     """
     kind = format_of(path)
-    if kind == "csv":
+    if kind == "csv" or kind in BY_PANDAS:
         _readable(path)
         return None
     if kind == "folder":
@@ -276,7 +329,7 @@ def schema_of(frame: NativeFrame, names: Collection[str], /) -> dict[str, str]:
 def _types(schema: Mapping[str, str], kind: Format) -> dict[str, Any]:
     if schema and kind != "csv":
         raise ArgumentError(
-            "schema", rule="given for a CSV file alone", got=f"one for a {kind} file", hint="Leave it out."
+            "schema", rule="given for a CSV file alone", got=f"one for the format {kind}", hint="Leave it out."
         )
     unknown = next((word for word in schema.values() if word not in DTYPES), None)
     if unknown is not None:
@@ -309,7 +362,7 @@ def _as_one_of(path: Path, kind: Format) -> Iterator[None]:
             "arrow": "an Arrow file",
             "csv": "a CSV file",
         }
-        raise _unreadable(path, words[kind]) from None
+        raise _unreadable(path, words.get(kind, f"a file of {kind}")) from None
 
 
 def _unreadable(path: Path, rule: str) -> TableFileError:

@@ -12,6 +12,7 @@ import numpy as np
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
 from puffer_frames.frames.columns import Name, NativeFrame, as_names
+from puffer_frames.frames.null_values import NullValuesArgument
 from puffer_frames.frames.roles import RowOrder
 from puffer_frames.noise.postprocessing import BoundsArgument
 from puffer_frames.numbers.arguments import check_flag, check_word
@@ -58,6 +59,7 @@ class TableArguments:
     releases: int = 1
     domain: Mapping[Name, Sequence[Any]] | None = None
     nulls: NullsWord = "raise"
+    null_values: NullValuesArgument = None
 
 
 @dataclass(frozen=True, kw_only=True)

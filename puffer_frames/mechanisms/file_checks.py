@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from puffer_frames.errors import ColumnTypeError, PufferError
 from puffer_frames.frames.columns import as_names
+from puffer_frames.frames.null_values import check_codes
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import Table
 from puffer_frames.loss.outcome import Verification
@@ -129,6 +130,9 @@ def _check_words(request: Request) -> None:
     check_given(request)
     check_repeats(request)
     roles = Roles.of(secret=request.secret, public=request.public, given=request.given_columns)
+    read = [*request.secret, *request.public, *request.given_columns]
+    read += [] if request.unit is None else [str(request.unit.column)]
+    check_codes(request.null_values, read, columns=read)
     roles.check_names((*request.secret, *request.public, *request.given_columns))
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, get_args
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import Name, NativeFrame, as_names, as_row_id
+from puffer_frames.frames.null_values import Code, check_codes, with_nulls
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import is_frame
 from puffer_frames.loss.engine import COMPOSED
@@ -182,6 +183,8 @@ class Request:
     """Number of components of a mixture; None for BIC."""
     nulls: str
     """"raise", or "drop" for rows with a missing value."""
+    null_values: Mapping[str, tuple[Code, ...]]
+    """Codes that stand for a missing value, by column."""
     domain: Mapping[str, Bounds]
     """Public bounds per column, to which values are clipped before the noise."""
     declared: Mapping[str, tuple[Level, ...]]
@@ -212,6 +215,10 @@ class Request:
         options["weights"] = check_weights(options["weights"], columns=public)
         bounds, declared = split_domain(arguments.domain, columns=public)
         given, given_columns = read_given(arguments.given, labels)
+        unit = check_unit(arguments.unit, labels)
+        read = (*secret, *public, *given_columns, *([] if unit is None else as_names(unit.column, labels, role="unit")))
+        codes = check_codes(arguments.null_values, labels, columns=read)
+        beliefs = read_beliefs(arguments.beliefs, is_frame=is_frame)
         found = cls(
             secret=secret,
             apart=check_secrets(arguments.secrets, arguments.pairs) and len(secret) > 1,
@@ -219,13 +226,14 @@ class Request:
             given=given,
             given_columns=given_columns,
             merged=(),
-            unit=check_unit(arguments.unit, labels),
+            unit=unit,
             labels=(),
             repeats=Repeats(releases=check_count(arguments.releases, "releases", at_least=1, at_most=MOST_REPEATS)),
             target=target,
             pairs=arguments.pairs,
-            beliefs=read_beliefs(arguments.beliefs, is_frame=is_frame),
+            beliefs=[with_nulls(entry, codes) if is_frame(entry) else entry for entry in beliefs],
             nulls=check_word(arguments.nulls, "nulls", ("raise", "drop", "level")),
+            null_values=codes,
             domain=check_bounds(bounds, role="domain", columns=public, finite=True),
             declared=declared,
             allow_zero_noise=check_flag(arguments.allow_zero_noise, "allow_zero_noise"),

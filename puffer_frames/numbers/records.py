@@ -38,7 +38,7 @@ def type_hints(kind: Any, /) -> Mapping[str, Any]:
 
 def fits(value: Any, hint: Any, /) -> bool:
     """Whether a value is of a type."""
-    origin, args = get_origin(hint), get_args(hint)
+    origin, args = _parts(hint)
     if hint is Any:
         return True
     if origin in (Union, UnionType):
@@ -62,6 +62,12 @@ def fits(value: Any, hint: Any, /) -> bool:
     if origin is frozenset:
         return isinstance(value, frozenset) and all(fits(each, args[0]) for each in value)
     return origin is not Callable and isinstance(hint, type) and isinstance(value, hint)
+
+
+def _parts(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    origin, args = get_origin(hint), get_args(hint)
+    alias = getattr(origin, "__value__", None)  # of NDArray from NumPy 2.5 on, where Python has type statements
+    return (origin, args) if alias is None else _parts(alias[args])
 
 
 def is_label(value: object, /) -> bool:

@@ -87,9 +87,8 @@ def warn_of_marks(rows_per_secret: Mapping[Secret, int], /) -> None:
                 "the secret",
                 "holds text that may stand for a missing value: "
                 + ", ".join(f"{mark!r} in {rows_text(rows)}" for mark, rows in marks.items()),
-                hint='Read them as nulls, and say nulls="drop" to leave those rows out: '
-                f"pd.read_csv(path, na_values={list(marks)!r}), pl.read_csv(path, null_values={list(marks)!r}), empty "
-                "fields for the command. If they are values like any other, ignore this.",
+                hint=f"Say null_values={{secret: {list(marks)!r}}} (the command: --null-values) to read them as nulls, "
+                'and nulls="drop" to leave those rows out. If they are values like any other, ignore this.',
             )
         )
 
@@ -157,8 +156,8 @@ def warn_of_far_values(name: str, found: Summary, /) -> None:
                 f"the public column {name!r}",
                 f"has {rows_text(far)} with a value that comes often and lies far from all others, as a code for "
                 "missing values does",
-                hint='Replace the code by a null and say nulls="drop"; if it is a value, say the range of the column: '
-                f"domain={{{name!r}: (low, high)}}.",
+                hint=f'If it is one, say null_values={{{name!r}: code}} and nulls="drop"; if it is a value, say '
+                f"the range of the column: domain={{{name!r}: (low, high)}}.",
             )
         )
 

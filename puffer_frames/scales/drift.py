@@ -274,12 +274,13 @@ def protected_here(
     return present, listed, len(named) - len(present)
 
 
-def check_drift(batch: Batch, target: Target, /) -> None:
-    """Raise CalibrationError where the rows are not within the guarantee."""
-    for name, found in batch.exceeded.items():
-        raise CalibrationError(
-            f"the loss of column{'s' * (name not in batch.observed)} {name!r} under the frequencies of these rows",
-            rule=f"within {target}",
-            got=found,
-            hint="Calibrate these rows, or say allow_drift=True: the certificate then states the loss.",
-        )
+def drifted(batch: Batch, target: Target, /, *, moved: str, more: str) -> CalibrationError:
+    """The error of rows that are not within the guarantee: `moved` says which columns did, `more` how to cover more."""
+    names, found = zip(*batch.exceeded.items(), strict=True)
+    several = len(names) > 1 or names[0] not in batch.observed
+    return CalibrationError(
+        f"the loss of column{'s' * several} {', '.join(map(repr, names))} under the frequencies of these rows",
+        rule=f"within {target}",
+        got="; ".join(dict.fromkeys(found)) + moved,
+        hint=f"Calibrate these rows, or say allow_drift=True: the certificate then states the loss. {more}".strip(),
+    )

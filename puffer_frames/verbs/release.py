@@ -8,12 +8,12 @@ from puffer_frames.mechanisms.arguments import CalibrateArguments
 from puffer_frames.mechanisms.request import Request, RowsRequest
 from puffer_frames.verbs.plans.plan import Plan, fit
 from puffer_frames.verbs.releasing.release import release_rows
-from puffer_frames.verbs.requests.arguments import PrivatizeArguments, takes
+from puffer_frames.verbs.requests.arguments import PrivatizeArguments, releases, takes
 from puffer_frames.verbs.requests.drawing import Drawing
 from puffer_frames.verbs.requests.selections import with_names
 
 
-@takes(PrivatizeArguments)
+@releases(PrivatizeArguments)
 def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFrame:
     r"""Release a column with noise that is confirmed to keep another one secret.
 
@@ -81,6 +81,10 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     nulls : "raise", "drop" or "level"
         What to do with rows whose secret or public value is missing (null or NaN). "level", for a column of labels:
         missing is a level like the others, None, declared or not. A missing secret is an error then.
+    null_values : mapping of column to a code, or to several
+        Values of secret, public, given and unit columns that stand for a missing one: {"income": [9999999], "status":
+        "refused"}. They become null before anything else reads the table, and `nulls` decides. The plan keeps them;
+        the certificate says of which columns there were codes, and how many.
     allow_zero_noise : bool
         Allow a release without noise where none is needed.
     layout : Layout(...), optional
@@ -145,7 +149,7 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     SuspectValuesWarning
         Where a column seems to hold something else than its values say: a public column of text that looks like
         numbers, a secret with texts that stand for missing values ("NA", "?"), a column of numbers in which a value far
-        from all others comes often (9999).
+        from all others comes often (9999); and for `null_values` that are in no row.
     UnsoundTheoremWarning
         For Noise(calibration="theorem"), where the published scale is not private under the priors that it assumes.
 
@@ -212,7 +216,7 @@ def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Plan:
     frame : a frame of any kind
         Of pandas, Polars, PyArrow, DuckDB or Spark.
     secret, public, epsilon, delta, mechanism, beliefs, pairs, secrets, given, unit, releases, domain, nulls, \
-    allow_zero_noise
+    null_values, allow_zero_noise
         As in `privatize`.
 
     Returns

@@ -16,6 +16,8 @@ from conftest import few
 
 import puffer_frames
 from puffer_frames import Layout
+from puffer_frames.errors import ArgumentError, TableFileError
+from puffer_frames.frames import files
 from puffer_frames.frames.csv_texts import Dialect, TextRoles, what_is_wrong
 from puffer_frames.frames.files import read_rows
 
@@ -440,8 +442,86 @@ def test_texts_that_stand_for_a_missing_value():
     assert run("release", "in.csv", "out.csv", *words, "--null-values", "pay=9999").code == 0
     assert len(texts("out.csv")) == ROWS - 10
     assert set(texts("out.csv")["code"]) == {"99", "1"}
+    pl.read_csv("in.csv").write_parquet("in.parquet")
+    marks = ("--null-values", "pay=9999,pay=9998")
+    for name in ("in.csv", "in.parquet"):  # as the argument of Python, and the plan keeps them
+        planned = run("plan", name, f"{name}.json", *words[:4], *words[6:], *marks)
+        assert (planned.code, "'pay' must be codes that are in some row; got 9998 in none" in planned.err) == (0, True)
+        assert puffer_frames.load_plan(f"{name}.json").fitted.request.null_values == {"pay": (9999, 9998)}
+        out = (f"by_plan.{name}", "--plan", f"{name}.json")
+        assert run("release", "in.csv", *out).code == run("release", "in.parquet", *out, "--overwrite").code == 0
+    assert "pay (2 codes)" in run("show", "by_plan.in.parquet").out
+    for option, word in (("NA", "of a column"), ("pay=many", "of the type of its column")):
+        wrong = run("release", "in.parquet", "no.csv", *words, "--null-values", option)
+        assert (wrong.code, word in wrong.err) == (2, True)
+    said = run("release", "in.parquet", "no.csv", "--plan", "in.csv.json", *marks)
+    assert (said.code, "left out with --plan" in said.err) == (2, True)
+    assert run("release", "in.csv", "mixed.csv", *words, "--null-values", "pay=none,pay=9999").code == 0
     absent = run("release", "in.csv", "no.csv", *words, "--null-values", "wage=9999")
     assert (absent.code, "wage" in absent.err) == (2, True)
+
+
+def read(name):
+    return read_rows(Path(name), schema={}, streaming=False)
+
+
+def test_a_file_of_stata():
+    """Labels of values are categories, as pandas has them; a release is Parquet, CSV or Arrow."""
+    own = table(job=pd.Categorical(["nurse", "clerk"] * (ROWS // 2))).assign(age=lambda t: t["age"].where(t.index > 9))
+    own.to_stata("in.dta", write_index=False)
+    assert read("in.dta").equals(pl.from_pandas(own))
+    assert run("release", "in.dta", "out.parquet", *ASKED, "--keep", "job", "--nulls", "drop").code == 0
+    assert pl.read_parquet("out.parquet")["job"].to_list() == own["job"].tolist()[10:]
+    for name in ("out.dta", "out.xlsx"):
+        refused = run("release", "in.dta", name, *ASKED)
+        assert (refused.code, "read alone" in refused.err) == (2, True)
+    Path("no.dta").write_text("sex,age")
+    refused = run("release", "no.dta", "out.csv", *ASKED)
+    assert (refused.code, "must be a file of Stata" in refused.err) == (3, True)
+
+
+def test_a_file_of_excel():
+    """Empty cells are missing; texts that mean as much are texts. Nothing is renamed."""
+    pytest.importorskip("openpyxl")
+    own = pd.DataFrame({"sex": ["f", "NA", None], "age": [1, 2, 3], 2019: [1.5, None, 2.5]})
+    own.to_excel("in.xlsx", index=False)
+    assert read("in.xlsx").to_dict(as_series=False) == {
+        "sex": ["f", "NA", None],
+        "age": [1, 2, 3],
+        "2019": [1.5, None, 2.5],
+    }
+    pd.DataFrame([["a", "a"], [1, 2]]).to_excel("twice.xlsx", index=False, header=False)
+    with pytest.raises(ArgumentError, match="'a' twice"):
+        read("twice.xlsx")
+    pd.DataFrame({"a": [1, "x"]}).to_excel("mixed.xlsx", index=False)
+    with pytest.raises(TableFileError, match="the column 'a' must be of one type"):
+        read("mixed.xlsx")
+
+
+def test_a_file_of_spss():
+    pyreadstat = pytest.importorskip("pyreadstat")
+    own = pd.DataFrame({"age": [1.0, None, 3.0], "job": [1, 2, 1]})
+    pyreadstat.write_sav(own, "in.sav", variable_value_labels={"job": {1: "nurse", 2: "clerk"}})
+    assert read("in.sav").to_dict(as_series=False) == {"age": [1, None, 3], "job": ["nurse", "clerk", "nurse"]}
+
+
+@pytest.mark.parametrize(("name", "package"), [("in.xlsx", "openpyxl"), ("in.sav", "pyreadstat")])
+def test_a_reader_that_is_not_installed(monkeypatch, name, package):
+    monkeypatch.setattr(files, "find_spec", lambda _: None)
+    Path(name).touch()
+    refused = run("release", name, "out.csv", *ASKED)
+    assert (refused.code, f"pip install {package}" in refused.err) == (2, True)
+
+
+def test_a_file_that_zstd_packed():
+    write("in.csv")
+    with pa.output_stream("in.csv.zst", compression="zstd") as file:
+        file.write(Path("in.csv").read_bytes())
+    assert read("in.csv.zst").equals(read("in.csv"))
+    packed = Path("in.csv.zst").read_bytes()
+    Path("cut.csv.zst").write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(TableFileError, match="in the format of zstd"):
+        read("cut.csv.zst")
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,20 @@ from conftest import build_frame, few, run, thinned, without_spark
 from kinds import entries, make_columns
 
 import puffer_frames
-from puffer_frames import Channel, Layout, Noise, PufferError, Strata, Unit, load_plan
+from puffer_frames import (
+    Channel,
+    Contamination,
+    Layout,
+    Noise,
+    Population,
+    PufferError,
+    Strata,
+    Unit,
+    load_plan,
+)
 from puffer_frames.core import BatchReport, Prior
-from puffer_frames.errors import ArgumentTypeError, CalibrationError, ColumnNotFoundError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, ColumnNotFoundError
+from puffer_frames.mechanisms.batch_report import more_rows
 
 ROWS = 900
 MARK = "level-8675309"
@@ -222,6 +233,50 @@ def test_another_population_has_drifted_and_the_same_has_not():
     nearer = made(pl.DataFrame(FIRST), "bounded columns").check(pl.DataFrame(night(8, shift=1)))
     if nearer.verdict == "covered" and "beyond" in {each.verdict for each in nearer.findings if each.check == "drift"}:
         assert "has moved by more than chance explains" in nearer.why
+
+
+@pytest.mark.parametrize(
+    ("asked", "more"),
+    [
+        ({"public": "score"}, "beliefs=Population(0.999) covers more"),
+        ({"public": "town", "mechanism": Channel(radius=0, cap=None)}, "and all levels in domain=, covers more"),
+        ({"public": ["score", "size"]}, "beliefs=Contamination(share=0.02), or a larger share"),
+        ({"public": "score", "given": "ward"}, "beliefs=Contamination(share=0.02), or a larger share"),
+    ],
+)
+def test_rows_that_are_refused(asked, more):
+    """By chance alone they lose more: a wider belief covers them. Where a column has drifted, its name is told."""
+    plan = puffer_frames.calibrate(pl.DataFrame(FIRST), secret="group", epsilon=0.3, **asked)
+    with pytest.raises(CalibrationError) as caught:
+        plan.release(pl.DataFrame(night(4, rows=30)), allow_other_frame=True)
+    assert more in caught.value.hint
+    name = asked["public"] if isinstance(asked["public"], str) else "score"
+    far = pl.DataFrame(night(8, shift=3))
+    with pytest.raises(
+        CalibrationError, match=rf"the law of {name}.* has moved by more than chance explains"
+    ) as caught:
+        plan.release(far, allow_other_frame=True)
+    assert "covers more" not in caught.value.hint
+    assert f"the law of {name}" in plan.check(far).why
+
+
+def test_more_rows_than_those_of_a_population():
+    for confidence, more in ((0.95, "Population(0.999)"), (0.999, "made from more rows")):
+        plan = puffer_frames.calibrate(
+            pl.DataFrame(FIRST), secret="group", public="score", epsilon=0.3, beliefs=Population(confidence)
+        )
+        assert more in more_rows(plan.fitted.request, plan.kinds)
+
+
+def test_several_columns_of_a_population():
+    """There is no such law of whole rows: the error says what there is."""
+    frame = pl.DataFrame(FIRST)
+    asked = {"secret": "group", "public": ["score", "size"], "epsilon": 1.0, "mechanism": "noise"}
+    with pytest.raises(ArgumentError, match="beliefs must be") as caught:
+        puffer_frames.calibrate(frame, **asked, beliefs="population")
+    assert "Contamination(share=0.02)" in caught.value.hint
+    wide = puffer_frames.calibrate(frame, **asked, beliefs=Contamination(share=0.02))
+    assert wide.check(pl.DataFrame(night(3, rows=300))).verdict == "covered"
 
 
 def test_merged_labels_have_no_order():

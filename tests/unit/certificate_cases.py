@@ -130,6 +130,7 @@ CASES = {
     "release, kept copy": RELEASE | {"frame": PEOPLE.assign(copy=2 * PEOPLE["score"]), "layout": Layout(keep="copy")},
     "release, sorted": RELEASE | {"frame": PEOPLE.sort_values("age", ignore_index=True), "public": "age"},
     "release, nulls": RELEASE | {"public": "some", "nulls": "drop"},
+    "release, codes for nulls": RELEASE | {"null_values": {"score": [0], "group": "c"}, "nulls": "drop"},
     "release, domain": RELEASE | {"domain": {"score": (0, 6)}},
     "release, clipped and rounded": RELEASE | {"layout": Layout(clip=(0, 6), round=True)},
     "release, refuted theorem": RELEASE
@@ -227,6 +228,7 @@ CASES = {
     | {"frame": PEOPLE.assign(copy=PEOPLE["hobby"].str.upper()), "layout": Layout(keep="copy")},
     "labels, nulls as a level": LABELS | {"public": "pet", "nulls": "level"},
     "labels, nulls dropped": LABELS | {"public": "pet", "nulls": "drop"},
+    "labels, codes for nulls": LABELS | {"null_values": {"pet": "cat"}, "public": "pet", "nulls": "level"},
     "labels, rare": LABELS
     | {"frame": PEOPLE.assign(hobby=PEOPLE["hobby"].where(PEOPLE.index > 2, "rare"))}
     | {"mechanism": Channel(merge_rare=5)},

@@ -169,6 +169,7 @@ TABLE = {
     "measured-of-all": lambda c, name: copies(c),
     "refined-order": lambda c, name: not c.get("noted", True),
     "refines": lambda c, name: "refined" in c,
+    "null-values": lambda c, name: "null_values" in c,
     "shuffled": lambda c, name: "shuffle" in c,
     "planned-releases": lambda c, name: "releases" in c,
     "randomised": lambda c, name: name == "rows, labels",

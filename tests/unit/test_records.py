@@ -5,6 +5,7 @@ import json
 import math
 import sys
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from puffer_frames.errors import PlanFileError
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.numbers import progress
 from puffer_frames.numbers.json_text import WIDTH, readable
-from puffer_frames.numbers.records import Codec
+from puffer_frames.numbers.records import Codec, fits
 from puffer_frames.numbers.target import Target
 
 
@@ -217,3 +218,13 @@ def test_the_items_are_the_same(monkeypatch, stderr):
     monkeypatch.setattr(progress, "DELAY", 0.0)
     stderr(Terminal())
     assert list(progress.watched(range(5), label="steps")) == list(range(5))
+
+
+def test_an_alias_by_a_type_statement():
+    """As NumPy 2.5 has NDArray, where Python has such statements."""
+    extensions = pytest.importorskip("typing_extensions")
+    entries = TypeVar("entries", bound=np.generic)
+    array = np.ndarray[tuple[Any, ...], np.dtype[entries]]
+    alias = extensions.TypeAliasType("alias", array, type_params=(entries,))
+    assert fits(np.zeros(2), alias[np.float64])
+    assert not fits(np.zeros(2), alias[np.int64])

@@ -23,6 +23,15 @@ assert_type(puffer_frames.of(people).calibrate(secret="group", public="score", e
 assert_type(puffer_frames.of(table).certificate, Certificate)
 assert_type(PufferTransformer(secret="group", public="score", epsilon=1.0).fit(people).certificates_, list[Certificate])
 
+assert_type(puffer_frames.privatize(table, secret="group", public="score", epsilon=1.0), pd.DataFrame)
+assert_type(puffer_frames.privatize(people, secret="group", public="score", epsilon=1.0), pl.DataFrame)
+assert_type(puffer_frames.privatize(plan, secret="group", public="score", epsilon=1.0), pl.LazyFrame)
+found = puffer_frames.calibrate(people, secret="group", public="score", epsilon=1.0)
+assert_type(found.release(table, allow_other_frame=True), pd.DataFrame)
+assert_type(found.release(people), pl.DataFrame)
+assert_type(found.release(plan), pl.LazyFrame)
+
+found.release(people, allow_drfit=True)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
 puffer_frames.of(people).privatize(secret="group", public="score")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 puffer_frames.of(people).privatize(secret="group", public="score", epsilon="1")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 puffer_frames.of(people).privatize(secret="group", public="score", epsilon=1.0, mechanism=Noise(theorem="gmn"))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

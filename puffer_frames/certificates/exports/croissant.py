@@ -78,7 +78,7 @@ def croissant_record(certificate: Fields, path: Path, /, *, url: str | None, lic
     kind = format_of(path)
     if kind not in _FORMATS:
         raise ArgumentError(
-            "the file", rule="Parquet or CSV", got=f"an {kind} file" if kind == "arrow" else f"a {kind}",
+            "the file", rule="Parquet or CSV", got=f"a {kind}" if kind == "folder" else f"a file of {kind}",
             hint="Write the release to one file of these formats.",
         )  # fmt: skip
     rows = read_rows(path, schema={}, streaming=True)

@@ -17,7 +17,7 @@ COMPOSING = (
 )
 _BIASING = (
     *("clipped", "clipped-to-range", "clipped-answers", "remap", "after", "randomised", "unit-sampled", "nulls"),
-    *("channel", "channel-rows", "channel-merged", "channel-cells", "channel-clipped", "strata-merged"),
+    *("channel", "channel-rows", "channel-merged", "channel-cells", "channel-clipped", "strata-merged", "null-values"),
     *("table-numbers", "table-shifted"),
 )
 _AFTER = ("after", "remap", "derived-count", "frequencies", "mean-of-series")

@@ -22,7 +22,7 @@ from puffer_frames.doors.command.places import BESIDE, beside, check_places, is_
 from puffer_frames.doors.command.values import as_listed, number, with_levels
 from puffer_frames.errors import ArgumentError, CalibrationError, PufferError, UncoveredFrameError
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.csv_texts import AS_THEY_ARE, TextRoles
+from puffer_frames.frames.csv_texts import AS_THEY_ARE, Dialect, TextRoles
 from puffer_frames.frames.files import (
     check_writable,
     format_of,
@@ -580,7 +580,8 @@ def _opened(
     with step("read") as known:
         frame = read_rows(source, schema=request.schema, streaming=not memory, roles=roles, dialect=request.dialect)
         known |= {"rows": row_count(frame), "how": "as a stream" if row_count(frame) is None else "in memory"}
-    found = with_levels(dict(request.arguments), level_kinds(frame))
+    codes = _codes(request.dialect, frame, roles, csv=format_of(source) == "csv", planned=kept is not None)
+    found = with_levels(dict(request.arguments) | ({"null_values": codes} if codes else {}), level_kinds(frame))
     if isinstance(found.get("beliefs"), list):
         texts = [name for name, kind in level_kinds(frame).items() if kind == "text"]
         alike = replace(roles, exact=roles.alike, plain=(), text=tuple(texts))
@@ -591,6 +592,21 @@ def _opened(
             for one in found["beliefs"]
         ]
     return frame, as_arguments(found, compares=request.subcommand == "compare")
+
+
+def _codes(
+    dialect: Dialect, frame: NativeFrame, roles: TextRoles, /, *, csv: bool, planned: bool
+) -> dict[str, list[Any]]:
+    """The texts for missing values of one column that are the argument `null_values`; raises ArgumentError."""
+    if csv:
+        kept = {*roles.exact, *roles.plain} - {*roles.alike}
+        types = {name: dtype for name, dtype in frame.collect_schema().items() if roles.coded and name not in kept}
+        found = {name: list(dialect.codes_of(name, dtype).values()) for name, dtype in types.items()}
+        return {name: codes for name, codes in found.items() if codes}
+    if dialect.null_values and (planned or None in dialect.null_values):
+        rule = "left out with --plan, which says them" if planned else "of a column, where the file has types"
+        raise ArgumentError("--null-values", rule=rule, got="others", hint="Write --null-values COLUMN=CODE, or none.")
+    return {str(name): list(codes) for name, codes in dialect.null_values.items()}
 
 
 def _named(arguments: Mapping[str, Any], kept: AnyPlan | None) -> dict[str, list[str]]:
@@ -613,6 +629,7 @@ def _roles(arguments: Mapping[str, Any], kept: AnyPlan | None) -> TextRoles:
         public=tuple(named["public"]) or (REST,),
         plain=tuple(named["row_id"]),
         text=() if kept is None else tuple(name for name, kind in kept.kinds.items() if kind == "labels"),
+        coded=kept is None,
         alone=True,
     )
 

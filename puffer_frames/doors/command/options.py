@@ -125,6 +125,7 @@ COMPARED: Mapping[str, Option] = {
 """Those of `compare` that take several where the others take one."""
 NOT_OPTIONS = {
     "index": "files have no index",
+    "null_values": "how a CSV file is written says it: it is an option of reading",
     "refine_key": "a release is refined in Python, in memory",
     "remap": "it is a word of --mechanism",
     "rng": "a release from a seed is not private",

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from puffer_frames.errors import ArgumentError
-from puffer_frames.frames.files import PART, format_of
+from puffer_frames.frames.csv_texts import PACKED
+from puffer_frames.frames.files import BY_PANDAS, PART, SUFFIXES, format_of
 from puffer_frames.frames.stamps.whole_file import sync_folder
 
 BESIDE = ".certificate.json"
@@ -46,8 +47,10 @@ def check_places(outputs: Iterable[Path], /, *, inputs: Iterable[Path | None], o
     """
     listed, read = list(outputs), [Path(os.path.realpath(path)) for path in inputs if path is not None]
     for k, path in enumerate(listed):
-        if path.name.lower().endswith(".csv.gz"):
-            hint = "Leave .gz out, and compress the file afterwards."
+        if SUFFIXES.get(path.suffix.lower()) in BY_PANDAS:
+            raise _refused("a .parquet, .csv or .arrow file", repr(path.name), "Such files are read alone.")
+        if path.name.lower().endswith(PACKED):
+            hint = f"Leave {path.suffix} out, and compress the file afterwards."
             raise ArgumentError("the output", rule="a file that is not compressed", got=repr(path.name), hint=hint)
         real = Path(os.path.realpath(path))
         if any(_same(real, other) or other in real.parents or real in other.parents for other in read):

@@ -200,6 +200,8 @@ def with_levels(arguments: dict[str, Any], kinds: Mapping[str, LevelKind], /) ->
             else entry
             for column, entry in found["domain"].items()
         }
+    for column, codes in found.get("null_values", {}).items():
+        found["null_values"] |= {column: [_level(code, kinds.get(column, "text"), "null_values") for code in codes]}
     return found
 
 

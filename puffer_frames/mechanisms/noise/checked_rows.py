@@ -33,7 +33,7 @@ from puffer_frames.mechanisms.file_checks import check_columns
 from puffer_frames.mechanisms.noise.drift import measure_part, measure_rows, of_one_copy, target_of
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
-from puffer_frames.mechanisms.noise.strata_plan import as_merged
+from puffer_frames.mechanisms.noise.strata_plan import as_planned
 from puffer_frames.mechanisms.seam import Owner
 from puffer_frames.priors.apart import by_column
 from puffer_frames.priors.joint_counts import JointCounts
@@ -53,7 +53,7 @@ def loss_given(owner: Owner, frame: NativeFrame, columns: str | Sequence[str], /
     """The loss to a reader who sees further columns: as `Plan.loss_given`."""
     plan: NoiseFit = owner.fitted
     request = plan.request
-    frame = as_merged(request, frame)
+    frame = as_planned(request, frame)
     table = open_table(frame)
     names = tuple(dict.fromkeys(as_names(columns, table.labels, role="columns")))
     more = tuple(name for name in names if name not in request.given_columns)

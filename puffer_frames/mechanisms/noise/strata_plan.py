@@ -10,6 +10,7 @@ from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.cells import least_width, most_filled, width_for
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.merged import merged_frame
+from puffer_frames.frames.null_values import with_nulls
 from puffer_frames.frames.summary import check_few_levels
 from puffer_frames.frames.table import Table, open_table
 from puffer_frames.mechanisms.channel.column import OTHER
@@ -264,8 +265,11 @@ def _merged(rows: Mapping[Stratum, Sequence[int]], *, minimum: int) -> tuple[Str
     return tuple(small)
 
 
-def as_merged(request: Request, frame: NativeFrame, /) -> NativeFrame:
-    """A frame with strata merged as in a plan; one that lacks a column, which is an error later, as it is."""
+def as_planned(request: Request, frame: NativeFrame, /) -> NativeFrame:
+    """A frame with null for codes, and strata merged, as in a plan; without a column, which is an error later, it is
+    left as it is.
+    """
+    frame = with_nulls(frame, request.null_values)
     names = open_table(frame).names
     if not request.merged or not set(request.given_columns) <= set(names):
         return frame

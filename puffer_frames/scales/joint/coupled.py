@@ -210,7 +210,8 @@ def check_entries(entries: Sequence[Any], /) -> None:
             "beliefs",
             rule='"empirical", frames, Bootstrap() and Contamination() for several public columns',
             got="others",
-            hint='Say Noise(theorem="bounded"): for every prior within the domain, domain={column: (low, high)}.',
+            hint="For later rows say Contamination(share=0.02), or a larger share, which covers more of them. For any "
+            'law within domain={column: (low, high)} say Noise(theorem="bounded"), and leave beliefs out.',
         )
 
 

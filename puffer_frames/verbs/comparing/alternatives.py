@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any
 
 from puffer_frames.errors import ArgumentError
-from puffer_frames.mechanisms.arguments import CalibrateArguments, Options, check_mechanism
+from puffer_frames.mechanisms.arguments import CalibrateArguments, Options, TableArguments, check_mechanism
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.noise.options import Noise
 from puffer_frames.mechanisms.sequential.options import Sequential
@@ -31,7 +31,7 @@ MODELS = (TRANSLATION.name, GAUSSIAN.name, MIXTURE.name)
 BELIEFS = ("fitted", "empirical", Contamination(), "population")
 FAMILIES = (Noise(), Noise("gaussian"))
 """What "noise" stands for; the latter with a delta alone."""
-_SHARED = ("secret", "public", "delta", "secrets", "given", "unit", "releases", "pairs", "nulls", "domain")
+_SHARED = tuple(x.name for x in fields(TableArguments) if x.name not in ("epsilon", "mechanism", "beliefs"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import numpy as np
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PufferError, PufferWarning, warn
 from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.null_values import warn_of_unused, with_nulls
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import Table, is_frame, library_of, open_table, small_frame
 from puffer_frames.loss.outcome import Verification
@@ -295,7 +296,7 @@ def compare(frame: NativeFrame, arguments: CompareArguments, /) -> NativeFrame:
     ----------
     frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table, pyspark.sql.DataFrame or \
     duckdb.DuckDBPyRelation
-    secret, public, delta, pairs, secrets, given, unit, releases, domain, nulls
+    secret, public, delta, pairs, secrets, given, unit, releases, domain, nulls, null_values
         As in `privatize`.
     epsilon : float or several
         Each has rows of its own.
@@ -403,8 +404,10 @@ class Counted:
     @classmethod
     def of(cls, frame: NativeFrame, asked: Asked, /) -> Counted:
         """Raises as `compare`."""
+        base = Request.of(asked.calibrating(None), open_table(frame).labels)
+        warn_of_unused(frame, base.null_values)
+        frame = with_nulls(frame, base.null_values)
         table = open_table(frame)
-        base = Request.of(asked.calibrating(None), table.labels)
         one = len(base.public) == 1
         if one and table.kind_of(base.public[0]) == "labels":
             roles = roles_of(Roles(secret=base.secret, public=base.public), table)

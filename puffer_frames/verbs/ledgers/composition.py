@@ -294,8 +294,17 @@ def _check_rows(certificates: Sequence[Certificate]) -> None:
     if len({(each.batch, each.rows) for each in certificates}) > len(batches):
         raise _refused("different numbers of rows", hint="Compose releases of the same records.")
     read = {(each.public, each.given) for each in certificates}
+    ranged = all(map(_has_noise_for_ranges, certificates))
+    first = certificates[0]
+    measured = ("facts", "public", "scales", "channels", "verified", "observed")
+    same = all(getattr(each, name) == getattr(first, name) for each in certificates for name in measured)
+    if any(each.facts.recoded for each in certificates) and not (ranged or same):
+        raise _refused(
+            "codes that were read as missing values, beside releases with other codes or none",
+            hint="Put nulls in place of the codes first, and release that table each time.",
+        )
     dropped = any(each.facts.dropped for each in certificates)
-    if dropped and len(read) > 1 and not all(map(_has_noise_for_ranges, certificates)):
+    if dropped and len(read) > 1 and not ranged:
         raise _refused(
             "different columns, beside which different rows may have been left out for missing values",
             hint='Take these rows out of the table first, and release what is left with nulls="raise".',

@@ -70,7 +70,7 @@ RECORDS: tuple[type, ...] = (
 )
 """Every dataclass that a plan can hold beside its mechanism's own; `Prior` and `Theorem` have a form of their own."""
 
-ADDED: Mapping[str, Mapping[str, object]] = {Request.__name__: {"merged": ()}}
+ADDED: Mapping[str, Mapping[str, object]] = {Request.__name__: {"merged": (), "null_values": {}}}
 """Values of fields without a default that were added after a version whose files may lack them, per record."""
 
 

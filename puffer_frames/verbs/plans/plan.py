@@ -14,12 +14,13 @@ from puffer_frames.certificates.report.saved import check_path
 from puffer_frames.errors import CalibrationError, PlanFileError, PufferError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.files import write_text
+from puffer_frames.frames.null_values import codes_text, warn_of_unused, with_nulls
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import check_library, library_of, open_table
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.mechanisms.batch_report import BatchReport, refused_by, report_of
+from puffer_frames.mechanisms.batch_report import BatchReport, more_rows, moved_text, refused_by, report_of
 from puffer_frames.mechanisms.file_checks import check_checksum, check_kinds, kinds_of
-from puffer_frames.mechanisms.noise.strata_plan import as_merged
+from puffer_frames.mechanisms.noise.strata_plan import as_planned
 from puffer_frames.mechanisms.registry import mechanism_for
 from puffer_frames.mechanisms.request import Request, RowsRequest
 from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Reading
@@ -29,13 +30,13 @@ from puffer_frames.numbers.presentation import Printed, Rows, as_html, plain, sh
 from puffer_frames.numbers.records import TAG, refused
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret
-from puffer_frames.scales.drift import check_drift
+from puffer_frames.scales.drift import drifted
 from puffer_frames.scales.strata import Stratum
 from puffer_frames.verbs.plans.file import codec, read_plan, write_plan
 from puffer_frames.verbs.plans.plotted import plan_page, plot_plan
 from puffer_frames.verbs.releasing.refinement import refine_release
 from puffer_frames.verbs.releasing.release import rehearse, release_rows
-from puffer_frames.verbs.requests.arguments import ReleaseArguments, method_takes
+from puffer_frames.verbs.requests.arguments import ReleaseArguments, method_releases
 from puffer_frames.verbs.requests.drawing import Drawing
 
 
@@ -50,6 +51,8 @@ def fit(
     frame: NativeFrame, request: Request, asked: RowsRequest | None, /
 ) -> tuple[Mechanism[Any], Reading[Any], Fitted[Any]]:
     """What has the guarantee for a table; by default what the first mechanism says to try, where that is to be had."""
+    warn_of_unused(frame, request.null_values)
+    frame = with_nulls(frame, request.null_values)
     mechanism, found = read(frame, request, asked)
     fitted = mechanism.fit(found.request, found.seen)
     if request.mechanism == "auto" and (other := fitted.instead()) is not None:
@@ -177,7 +180,7 @@ class Plan(Printed):
         """Mean error per released column: absolute, in its units, or the share of changed labels."""
         return self.fitted.expected_error
 
-    @method_takes(ReleaseArguments)
+    @method_releases(ReleaseArguments)
     def release(self, frame: NativeFrame, arguments: ReleaseArguments, /) -> NativeFrame:
         """Draw noise once and return the released frame with its certificate attached.
 
@@ -205,7 +208,7 @@ class Plan(Printed):
         other_rows = check_flag(arguments.allow_other_frame, "allow_other_frame")
         drift = check_flag(arguments.allow_drift, "allow_drift")
         fitted, request = self.fitted, self.fitted.request
-        frame = as_merged(request, frame)
+        frame = as_planned(request, frame)
         table, drawing = open_table(frame), Drawing.of(arguments)
         asked = RowsRequest.of(arguments.layout, table.labels, request, seeded=drawing.seeded)
         fitted.check_asked(asked)
@@ -221,8 +224,9 @@ class Plan(Printed):
             )
         unproved = fitted.check_own(seen, own_rows=same, left_out=self.left_out)
         batch = None if same else fitted.measure(seen)
-        if batch is not None and not drift:
-            check_drift(batch, fitted.target)
+        if batch is not None and batch.exceeded and not drift:
+            moved = moved_text(fitted.findings(seen, rows))
+            raise drifted(batch, fitted.target, moved=moved, more="" if moved else more_rows(request, self.kinds))
         counts = fitted.rows_of(seen)
         return release_rows(
             fitted, rows, asked, drawing, frame=frame, rows_per_secret=counts, batch=batch, unproved=unproved
@@ -276,7 +280,7 @@ class Plan(Printed):
         >>> plan.check(people.tail(100)).verdict, plan.check(people.assign(group="c")).verdict
         ('covered', 'refused')
         """
-        frame = as_merged(self.fitted.request, frame)
+        frame = as_planned(self.fitted.request, frame)
         table, library, fitted = open_table(frame), library_of(frame), self.fitted
         request = fitted.request
         roles = Roles.of(secret=request.secret, public=request.public, given=request.given_columns)
@@ -548,6 +552,8 @@ class Plan(Printed):
         more = f" and {len(self.public) - _MOST_NAMED} more columns" * (len(self.public) > _MOST_NAMED)
         columns = f"release {shown_names(self.public[:_MOST_NAMED])}{more}, hide {shown_names(self.secret)}"
         title, rows = f"Plan: {columns}; epsilon = {plain(target.epsilon)}, {delta}", self.fitted.text(self.compared)
+        codes = codes_text(self.fitted.request.null_values)
+        rows = [*rows, ("read as missing", codes)] if codes else rows
         return title, [*rows, ("from a file", f"without {', '.join(self.left_out)}")] if self.left_out else rows
 
     def _repr_html_(self) -> str:

@@ -16,6 +16,7 @@ from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalRows, LocalTable
+from puffer_frames.frames.null_values import codes_text, with_nulls
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import open_table
 from puffer_frames.mechanisms.noise.fitted import LAWS
@@ -279,7 +280,8 @@ def refine_release(
 
 def _rows(plan: FittedNoise, frame: NativeFrame, chain: Chain) -> tuple[RowsRequest, LocalRows]:
     """The rows of the frame, with the columns and the levels of its index that the release kept."""
-    request, table = plan.request, _in_memory(frame, "the frame")
+    request = plan.request
+    table = _in_memory(with_nulls(frame, request.null_values), "the frame")
     kept = tuple(name for name in chain.certificate.kept if name in table.names)
     asked = RowsRequest(
         roles=Roles.of(secret=request.secret, public=request.public, given=(), keep=kept, row_id=None),
@@ -345,7 +347,7 @@ def _certificate(
     )
     links = [link["fingerprint"] for link in chain.links]
     found = release_certificate(later, release, refines=links, order_noted=noted)
-    return replace(found, refines=chain.links)
+    return replace(found, refines=chain.links).of_codes(codes_text(later.request.null_values))
 
 
 def _about(certificate: Certificate) -> dict[str, str]:

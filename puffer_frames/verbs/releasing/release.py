@@ -8,6 +8,7 @@ from typing import Any
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import warn
 from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.null_values import codes_text
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.mechanisms.request import RowsRequest
@@ -66,7 +67,7 @@ def release_rows(
             batch=batch,
             unproved=unproved,
         )
-        return fitted.certificate(release)
+        return fitted.certificate(release).of_codes(codes_text(fitted.request.null_values))
 
     reserved = drawing.reserve(certificate(sum(rows_per_secret.values()), ()), frame)
     released = rows.release(fitted.draws(asked, key))

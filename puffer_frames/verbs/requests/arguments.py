@@ -7,13 +7,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import partial, wraps
-from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar, get_args
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias, TypeVar, get_args, overload
 
 from numpy.typing import ArrayLike
 
 from puffer_frames.certificates.about import About
 from puffer_frames.errors import CallError, short_traceback
-from puffer_frames.frames.columns import Name
+from puffer_frames.frames.columns import Name, Typed
 from puffer_frames.mechanisms.arguments import (
     BeliefArgument,
     CalibrateArguments,
@@ -38,7 +38,6 @@ MechanismWord: TypeAlias = Literal["auto", "transport", "quilt", "quilt-approx",
 QueryWord: TypeAlias = Literal["sum", "count", "mean"]
 
 P = ParamSpec("P")
-Owner = TypeVar("Owner")
 Frame = TypeVar("Frame")
 Record = TypeVar("Record")
 R = TypeVar("R")
@@ -138,9 +137,30 @@ def takes(
     return partial(_taking, record)
 
 
-def method_takes(
-    record: Callable[P, Record], /
-) -> Callable[[Callable[[Owner, Frame, Record], R]], Callable[Concatenate[Owner, Frame, P], R]]:
+class Releases(Protocol[P]):
+    """A function of a frame and keywords that gives a frame of its kind.
+
+    Of other libraries anything may come back: DuckDB's relations come back as Arrow tables, and PyArrow has no types.
+    """
+
+    @overload
+    def __call__(self, frame: Typed, /, *args: P.args, **kwargs: P.kwargs) -> Typed: ...
+    @overload
+    def __call__(self, frame: Any, /, *args: P.args, **kwargs: P.kwargs) -> Any: ...
+
+
+class ReleasesOf(Protocol[P]):
+    """A method that is such a function."""
+
+    def __get__(self, owner: object, kind: type | None = None, /) -> Releases[P]: ...
+
+
+def releases(record: Callable[P, Record], /) -> Callable[[Callable[[Any, Record], Any]], Releases[P]]:
+    """As `takes`, of a function that releases a frame."""
+    return partial(_taking, record)
+
+
+def method_releases(record: Callable[P, Record], /) -> Callable[[Callable[[Any, Any, Record], Any]], ReleasesOf[P]]:
     """The same for a method."""
     return partial(_taking, record)
 

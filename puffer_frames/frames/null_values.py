@@ -1,0 +1,142 @@
+"""Codes that stand for missing values: they become null before anything else reads a frame, of whatever kind."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from operator import or_
+from typing import Any, TypeAlias
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, SuspectValuesWarning, warn
+from puffer_frames.frames.columns import Name, NativeFrame, as_names
+from puffer_frames.frames.table import open_table
+from puffer_frames.numbers.presentation import shown
+
+Code: TypeAlias = str | bool | int | float
+Codes: TypeAlias = Mapping[str, tuple[Code, ...]]
+"""Codes by column."""
+NullValuesArgument: TypeAlias = Mapping[Name, Code | Iterable[Code]] | None
+_TEXTS = (nw.String, nw.Categorical, nw.Enum)
+_MOST = 2**63
+"""Larger integers are in no column of integers."""
+
+
+def check_codes(given: Any, labels: Sequence[Name], /, *, columns: Sequence[str]) -> dict[str, tuple[Code, ...]]:
+    """The argument `null_values`; `columns` are those that may have codes.
+
+    Raises
+    ------
+    ColumnNotFoundError, ArgumentError, ArgumentTypeError
+        For a column that is not there, or has no role, and for what is no code.
+    """
+    if not isinstance(given, Mapping | None):
+        raise ArgumentTypeError(
+            "null_values",
+            rule="a mapping of column to the codes that stand for a missing value",
+            got=f"a {type(given).__name__}",
+            hint='Write null_values={"income": [9999999]}.',
+        )
+    found = {}
+    for label, entries in (given or {}).items():
+        (name,) = as_names((label,), labels, role="null_values")
+        if name not in columns:
+            raise ArgumentError(
+                "null_values",
+                rule="codes of secret, public, given and unit columns",
+                got=f"some of {name!r}",
+                hint="Leave them out: other columns are not read, and kept ones are released as they are.",
+            )
+        listed = [entries] if isinstance(entries, str) or not isinstance(entries, Iterable) else list(entries)
+        found[name] = tuple(dict.fromkeys(_checked(code) for code in listed))
+        if not listed:
+            raise ArgumentError("null_values", rule="codes", got=f"none of {name!r}", hint="Leave the column out.")
+    return found
+
+
+def _checked(code: Any) -> Code:
+    code = code.item() if isinstance(code, np.generic) else code
+    if isinstance(code, float) and code.is_integer():
+        code = int(code)
+    if isinstance(code, (str, bool)) or (isinstance(code, (int, float)) and math.isfinite(code) and abs(code) < _MOST):
+        return code
+    raise ArgumentTypeError(
+        "null_values",
+        rule="texts, truth values and finite numbers below 2**63",
+        got="another number" if isinstance(code, (int, float)) else f"a {type(code).__name__}",
+        hint="Null and NaN are missing as they are; write the codes as the column has them.",
+    )
+
+
+def with_nulls(frame: NativeFrame, codes: Codes, /) -> NativeFrame:
+    """The frame with null in place of codes; a column that it lacks is an error later."""
+    places = _places(frame, codes)
+    if not places:
+        return frame
+    if isinstance(frame, pd.DataFrame):  # integers and truth values of NumPy have no null
+        kinds = {"i": "Int64", "u": "UInt64", "b": "boolean"}
+        plain = {k: dtype.kind for k in places if isinstance(dtype := frame.dtypes.iloc[k], np.dtype)}
+        frame = frame.astype({frame.columns[k]: kinds[kind] for k, kind in plain.items() if kind in kinds})
+    columns = (nw.when(~_is_one_of(place, own)).then(nw.nth(place)) for place, own in places.items())
+    return nw.to_native(nw.from_native(frame).with_columns(*columns))
+
+
+def warn_of_unused(frame: NativeFrame, codes: Codes, /) -> None:
+    """Warn of codes that are in no row, as misspelled ones are."""
+    places = _places(frame, codes)
+    tried = [(place, code) for place, own in places.items() for code in own]
+    used: set[tuple[int, Code]] = set()
+    if tried:
+        asked = (_is_one_of(place, [code]).any().alias(f"code_{k}") for k, (place, code) in enumerate(tried))
+        how: dict[str, Any] = {"engine": "streaming"} if isinstance(frame, pl.LazyFrame) else {}
+        row = nw.from_native(frame).lazy().select(*asked).collect(**how).row(0)
+        used = {one for one, found in zip(tried, row, strict=True) if found}
+    names = open_table(frame).names
+    for name, own in codes.items():
+        unused = [code for code in own if (names.index(name), code) not in used] if name in names else []
+        if unused:
+            odd = any(code not in places.get(names.index(name), ()) for code in unused)
+            mend = (
+                "Write numbers without quotation marks, and texts with them" if odd else "See how the column has them"
+            )
+            warn(
+                SuspectValuesWarning(
+                    f"null_values of the column {name!r}",
+                    "name codes that are in no row: " + ", ".join(map(repr, unused)),
+                    hint=f"{mend}; if none of them occurs in these rows, ignore this.",
+                )
+            )
+
+
+def codes_text(codes: Codes, /) -> str:
+    """Columns, and how many codes each has; a list of codes may have been made after a look at the table."""
+    return ", ".join(f"{shown(name)} ({len(own)} code{'s' * (len(own) > 1)})" for name, own in codes.items())
+
+
+def _places(frame: NativeFrame, codes: Codes) -> dict[int, list[Code]]:
+    """The codes that a column of its dtype can hold, by the place of the column: names may be patterns to an engine."""
+    if not codes:
+        return {}
+    names, dtypes = open_table(frame).names, nw.from_native(frame).collect_schema().dtypes()
+    places = {names.index(name): of for name, of in codes.items() if name in names}
+    own = {place: [code for code in of if _fits(code, dtypes[place])] for place, of in places.items()}
+    return {place: of for place, of in own.items() if of}
+
+
+def _fits(code: Code, dtype: nw.dtypes.DType) -> bool:
+    if isinstance(code, str):
+        return isinstance(dtype, (*_TEXTS, nw.Object))
+    if isinstance(code, bool):
+        return isinstance(dtype, (nw.Boolean, nw.Object))
+    return dtype.is_numeric()
+
+
+def _is_one_of(place: int, codes: Sequence[Code]) -> Any:
+    column = nw.nth(place)
+    texts = column.cast(nw.String) if isinstance(codes[0], str) else column  # an Enum knows its own texts alone
+    return reduce(or_, (texts == code for code in codes))

@@ -1,0 +1,157 @@
+"""Codes for missing values: in every kind of frame they are what nulls are there."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from conftest import run
+from kinds import entries, release
+
+import puffer_frames
+from puffer_frames import Layout, certificate_of
+from puffer_frames.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CalibrationError,
+    ColumnNotFoundError,
+    PriorError,
+    SuspectValuesWarning,
+)
+
+ROWS = 600
+RNG = np.random.default_rng(1)
+COLUMNS = {
+    "group": RNG.choice(["a", "b", "refused"], ROWS, p=[0.45, 0.45, 0.1]).tolist(),
+    "level": RNG.choice([1, 2, -9], ROWS, p=[0.45, 0.45, 0.1]).tolist(),
+    "income": RNG.choice([*range(6), 9999999], ROWS).tolist(),
+    "weight": RNG.choice([1.5, 2.5, -1.0], ROWS).tolist(),
+    "status": RNG.choice(["x", "y", "dk"], ROWS).tolist(),
+    "id": RNG.permutation(ROWS).tolist(),
+}
+CODES = {"group": "refused", "level": [-9], "income": [9999999, "none"], "weight": -1, "status": ["dk"]}
+NULLS = {
+    name: [None if x in (CODES[name] if isinstance(CODES[name], list) else [CODES[name]]) else x for x in found]
+    for name, found in COLUMNS.items()
+    if name in CODES
+} | {"id": COLUMNS["id"]}
+REQUESTS = {
+    "numbers": {"public": "income", "nulls": "drop"},
+    "integers as secret, floats": {"secret": "level", "public": "weight", "nulls": "drop"},
+    "labels": {"public": "status", "nulls": "drop"},
+    "given": {"public": "income", "given": "status", "nulls": "drop"},
+}
+
+
+def codes_of(asked):
+    names = {asked.get("secret", "group"), asked["public"], asked.get("given")}
+    return {name: own for name, own in CODES.items() if name in names}
+
+
+@pytest.mark.filterwarnings("ignore:null_values:puffer_frames.errors.SuspectValuesWarning")
+@pytest.mark.parametrize("asked", REQUESTS.values(), ids=REQUESTS)
+def test_codes_are_nulls(kind, make_frame, asked):
+    """The frame with codes is released as the one with nulls; the plan of the one covers the other, from a file too."""
+    asked = {"epsilon": 0.05, "layout": Layout(row_id="id")} | asked
+    frame, codes = make_frame(COLUMNS), codes_of(asked)
+    out = run(release(frame, **asked, null_values=codes))
+    expected = run(release(make_frame(NULLS), **asked))
+    assert entries(out) == entries(expected)
+    assert certificate_of(out).fingerprint == certificate_of(expected).fingerprint
+    assert entries(frame)[0][1] == COLUMNS["group"]  # it is nobody's to change
+
+
+def test_plans_keep_codes(tmp_path):
+    frame = pd.DataFrame(COLUMNS)
+    asked = {"secret": "group", "public": ["income", "weight"], "epsilon": 1.0, "nulls": "drop"}
+    codes = {"income": [9999999], "weight": -1, "group": ["refused"]}
+    plan = puffer_frames.calibrate(frame, **asked, null_values=codes)
+    assert "read as missing   income (1 code), weight (1 code), group (1 code)" in str(plan)
+    plan.save(tmp_path / "plan.json")
+    loaded = puffer_frames.load_plan(tmp_path / "plan.json")
+    assert loaded.fitted.request.null_values == {"income": (9999999,), "weight": (-1,), "group": ("refused",)}
+    out = loaded.release(pl.DataFrame(COLUMNS), rng=1)
+    assert len(out) == len(plan.release(frame, rng=1)) < ROWS
+    assert loaded.check(frame).verdict == "covered"
+    assert plan.loss_given(frame, "status").shape[0] == 3
+    said = {one.key: one.text for one in certificate_of(out).statements}["null-values"]
+    assert said.endswith("income (1 code), weight (1 code), group (1 code).")
+    assert "9999999" not in str(certificate_of(out))
+    assert certificate_of(out).facts.recoded
+
+
+def test_codes_of_a_level():
+    """A code may be what becomes the level of missing values; comparisons and other tables read it so, too."""
+    frame = pd.DataFrame(COLUMNS)[lambda f: f["group"] != "refused"]
+    asked = {"secret": "group", "public": "status", "nulls": "level", "null_values": {"status": "dk"}}
+    out = puffer_frames.privatize(frame, **asked, epsilon=1.0, rng=1, layout=Layout(index="drop"))
+    assert set(out["status"].dropna()) == {"x", "y"}
+    assert out["status"].isna().any()
+    plans = [
+        puffer_frames.calibrate(frame, **asked, epsilon=1.0, beliefs=b) for b in ("empirical", ["empirical", frame])
+    ]
+    assert plans[0].expected_error == plans[1].expected_error
+    numbers = asked | {"public": "income", "null_values": {"income": 9999999}, "nulls": "drop", "epsilon": 0.05}
+    compared = puffer_frames.compare(frame, **numbers, beliefs="empirical", mechanism="noise")
+    plan = puffer_frames.calibrate(frame, **numbers, beliefs="empirical")
+    assert plan.expected_error["income"] in compared["error"].tolist()
+
+
+def test_columns_of_any_name():
+    """Labels of pandas may be anything, and Polars takes some names for patterns."""
+    frame = pd.DataFrame({0: COLUMNS["group"], ("a", 1): COLUMNS["income"]}, dtype=object).infer_objects()
+    asked = {"secret": 0, "epsilon": 0.05, "nulls": "drop"}
+    out = puffer_frames.privatize(frame, **asked, public=[("a", 1)], null_values={0: "refused", ("a", 1): 9999999})
+    assert 0 < len(out) < ROWS
+    odd = pl.DataFrame({"^.*$": COLUMNS["group"], "income": COLUMNS["income"]})
+    codes = {"^.*$": "refused", "income": 9999999}
+    assert len(puffer_frames.privatize(odd, **asked | {"secret": "^.*$"}, public="income", null_values=codes)) == len(
+        out
+    )
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_codes_in_no_row(library):
+    frame = library.DataFrame(COLUMNS)
+    asked = {"secret": "level", "public": "status", "epsilon": 1.0, "nulls": "drop"}
+    with pytest.warns(SuspectValuesWarning, match="null_values of the column 'status' name codes that are in no row: 'DK'"):
+        puffer_frames.calibrate(frame, **asked, null_values={"status": ["dk", "DK"]})
+    with pytest.warns(SuspectValuesWarning, match="(?s)in no row: '-9'.*Write numbers without quotation marks"):
+        puffer_frames.calibrate(frame, **asked, null_values={"level": ["-9"]})
+
+
+@pytest.mark.parametrize(
+    ("codes", "error", "match"),
+    [
+        ([9999999], ArgumentTypeError, "a mapping of column"),
+        ({"incme": 1}, ColumnNotFoundError, "Did you mean 'income'"),
+        ({"id": 1}, ArgumentError, "codes of secret, public, given and unit columns"),
+        ({"income": []}, ArgumentError, "none of 'income'"),
+        ({"income": None}, ArgumentTypeError, "a NoneType"),
+        ({"income": float("nan")}, ArgumentTypeError, "finite"),
+        ({"income": 2**70}, ArgumentTypeError, "below 2"),
+        ({"income": 9999999}, PriorError, "without nulls"),
+    ],
+)
+def test_what_is_no_code(codes, error, match):
+    frame = pd.DataFrame(COLUMNS)
+    with pytest.raises(error, match=match):
+        puffer_frames.privatize(frame, secret="group", public="income", epsilon=1.0, null_values=codes)
+
+
+def test_releases_with_other_codes_do_not_add_up():
+    """A code that is left out changes the law that the loss is measured under."""
+    rows = [
+        (group, k)
+        for group, often in (("a", (30, 30, 40, 20)), ("b", (30, 30, 20, 40)))
+        for k in range(4)
+        for _ in range(often[k])
+    ]
+    frame = pd.DataFrame(rows, columns=["group", "x"]).assign(x=lambda f: f["x"] * f["x"])
+    frame = frame.sample(frac=1, random_state=0, ignore_index=True)
+    asked = {"secret": "group", "public": "x", "epsilon": 0.05, "nulls": "drop", "releases": 2}
+    plans = [puffer_frames.calibrate(frame, **asked, null_values={"x": code}) for code in (0, 1)]
+    first, again, other = (certificate_of(plan.release(frame)) for plan in (plans[0], *plans))
+    assert first.rows == other.rows
+    assert puffer_frames.compose([first, again]).epsilon == 0.05
+    with pytest.raises(CalibrationError, match="codes that were read as missing values"):
+        puffer_frames.compose([first, other])
