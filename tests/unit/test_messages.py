@@ -151,7 +151,7 @@ def test_hints_name_what_there_is():
     """No function, option or keyword of a hint is made up, in hints that no table above meets, too."""
     names, words = public_names()
     options = {name.replace("_", "-") for name in OPTIONS}
-    options |= {"certificate", "as", "plan", "help", "schema", "unit-rows", "overwrite"}
+    options |= {"certificate", "as", "plan", "help", "schema", "unit-rows", "overwrite", "log-format"}
     options |= {name.replace("_", "-") for name in DIALECT}
     found = list(hints())
     assert len(found) > 300
