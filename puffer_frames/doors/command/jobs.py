@@ -19,7 +19,7 @@ from puffer_frames.doors.command.options import PLANNED, WITH_PLAN, as_arguments
 from puffer_frames.doors.command.outcome import DONE, REFUSED, Outcome
 from puffer_frames.doors.command.parser import Request
 from puffer_frames.doors.command.places import BESIDE, beside, check_places, is_folder, new_folder, written
-from puffer_frames.doors.command.values import as_listed, number, with_levels
+from puffer_frames.doors.command.values import as_listed, as_path, number, with_levels
 from puffer_frames.errors import ArgumentError, CalibrationError, PufferError, UncoveredFrameError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.csv_texts import AS_THEY_ARE, Dialect, TextRoles
@@ -647,7 +647,8 @@ def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
 def _inputs(request: Request) -> list[Path | None]:
     ledger = request.arguments.get("ledger")
     names = ("input", "plan", "password_file", "config")
-    return [*map(request.path_or_none, names), Path(ledger) if isinstance(ledger, str) and ledger else None]
+    book = as_path(ledger, role="the ledger") if isinstance(ledger, str) else None
+    return [*map(request.path_or_none, names), book]
 
 
 def _check_release(arguments: Mapping[str, Any], /, *, by_plan: bool) -> None:

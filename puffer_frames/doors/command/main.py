@@ -75,7 +75,7 @@ def _whole_run(outcome: Outcome, seconds: float) -> dict[str, Any]:
 def _stopped_by_signals(*, own: bool) -> Iterator[None]:
     """Let SIGTERM end the block as SIGINT does: what is not whole is gone, and what was reserved still counts.
 
-    Only in a process of its own. After the block nothing is left to be undone, and a signal ends the process.
+    Only in a process of its own. After the block it is decided how the run has ended, and a signal changes nothing.
     """
     if not own or threading.current_thread() is not threading.main_thread():
         yield
@@ -84,13 +84,15 @@ def _stopped_by_signals(*, own: bool) -> Iterator[None]:
     def stop(number: int, _frame: object) -> None:
         raise StoppedError(number)
 
-    for each in (signal.SIGINT, signal.SIGTERM):
+    # a process in the background of a shell is told to ignore SIGINT
+    heeded = [each for each in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(each) != signal.SIG_IGN]
+    for each in heeded:
         signal.signal(each, stop)
     try:
         yield
     finally:
-        for each in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(each, signal.SIG_DFL)
+        for each in heeded:
+            signal.signal(each, signal.SIG_IGN)
 
 
 def _end(outcome: Outcome, warned: list[dict[str, str]], *, machine: bool, said: bool = False) -> int:
