@@ -317,6 +317,7 @@ def test_cells_without_values_do_not_widen_those_of_many_secrets(monkeypatch, ma
     assert belief[0].radius == max(1.0, times) * seen.radius < 10
 
 
+# What the means of cells tell of the loss, beside the exact values: random cells of all noises, and planted faults.
 @few(1)
 @pytest.mark.parametrize("seed", range(12))
 def test_means_of_cells_hold_the_exact_loss(seed):
