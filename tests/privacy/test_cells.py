@@ -18,8 +18,8 @@ from puffer_frames.loss.atoms import cell_means
 from puffer_frames.loss.atoms.cell_means import CellMeansLoss
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.engine import privacy_loss
-from puffer_frames.loss.noises import narrow_cells
-from puffer_frames.loss.noises.narrow_cells import GaussianCellMeansLoss
+from puffer_frames.loss.noises import stable_noise
+from puffer_frames.loss.noises.stable_noise import GaussianCellMeansLoss
 from puffer_frames.mechanisms.noise import rows_seen, strata_plan
 from puffer_frames.noise.families import GAUSSIAN, LAPLACE
 from puffer_frames.papers import kantorovich_scale
@@ -409,7 +409,7 @@ def test_under_stable_noise_the_loss_is_within_what_the_means_of_cells_tell(seed
 
 def test_a_planted_fault_of_stable_means_is_found(monkeypatch):
     """As if all values were at the means of their cells."""
-    monkeypatch.setattr(narrow_cells, "cost_of_means", lambda *_, **__: (0.0, 0.0))
+    monkeypatch.setattr(stable_noise, "cost_of_means", lambda *_, **__: (0.0, 0.0))
     assert outside_stable(8, seed=0)[0] > 2
 
 
