@@ -26,9 +26,9 @@ SPARK = re.compile(r"test_spark|_spark_|_in_spark|\[spark[-\]]")
 """Tests that use a Spark session, by their names: one worker runs them all, in one session."""
 APART = re.compile(
     r"test_(command_killed|ledger_processes|forked|spark\w*|notebooks|pages|plans_page|recipes|editors|gallery|refine_key)\.py"
-    r"|tests/(papers|statistical|privacy)/|unit/test_(many_\w+|estimate_moments|gaussian_plans|loss_law|search)\.py"
+    r"|tests/(papers|statistical|privacy)/|unit/test_(many_\w+|estimate_moments|loss_law|search)\.py"
     r"|unit/test_(wide_noise|statements|sequential_plan|comparison)\.py"
-    r"|frames/test_(answers|series_of_plans|units_of_plans|wider_beliefs|duckdb|epsilon_curves|suspect_values)\.py"
+    r"|frames/test_(answers|units_of_plans|wider_beliefs|duckdb|epsilon_curves|suspect_values)\.py"
 )
 """Files that start processes or make whole pages, that compute numbers of the package a second time, or take long."""
 LOCAL_KINDS = ("pandas", "pandas-nullable", "pandas-pyarrow", "polars", "polars-lazy", "pyarrow", "duckdb")

@@ -17,8 +17,7 @@ from puffer_frames.loss.mixtures.many_gaussians import FEWEST_BANDED, ManyGaussi
 from puffer_frames.loss.mixtures.mixture import MixtureLoss
 from puffer_frames.loss.noises.coupled import CoupledLoss, CoupledSetsLoss
 from puffer_frames.loss.noises.gaussian_noise import GaussianNoiseLoss, ManyWidenedLoss
-from puffer_frames.loss.noises.narrow_cells import GaussianCellMeansLoss, StableCellMeansLoss
-from puffer_frames.loss.noises.stable_noise import StableNoiseLoss
+from puffer_frames.loss.noises.stable_noise import GaussianCellMeansLoss, StableCellMeansLoss, StableNoiseLoss
 from puffer_frames.loss.outcome import Loss, WorstCase
 from puffer_frames.loss.sets.gaussian_sets import GaussianSetsLoss
 from puffer_frames.loss.sets.laplace_sets import LaplaceSetsLoss, check_pairs_of_sets

@@ -145,6 +145,8 @@ class Fitted(SecretsOfPairs, ABC, Generic[S]):
 
     tag: ClassVar[str] = "Calibration"
     """What its plans are called in a file."""
+    unchanged: ClassVar[str] = ""
+    """What releases values of the columns, with which nothing is done; empty for noisy values."""
     within: ClassVar[str] = "the loss under the frequencies of these rows is within what was asked for"
     """Why a plan covers other rows, where it does."""
 
@@ -246,6 +248,9 @@ class Fitted(SecretsOfPairs, ABC, Generic[S]):
 
     def check_asked(self, asked: RowsRequest, /) -> None:
         """Raise ArgumentError for what this mechanism cannot do to released rows."""
+        given = "clip" if asked.bounds else "round" if asked.to_integers else None
+        if self.unchanged and given:
+            raise ArgumentError(given, rule=f"left out for {self.unchanged}", got="one", hint="Leave it out.")
 
     @abstractmethod
     def draws(self, asked: RowsRequest, key: ReleaseKey, /) -> tuple[Draw, ...]:

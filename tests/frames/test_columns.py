@@ -186,6 +186,7 @@ def test_eight_large_frames_are_freed_as_they_go(people):
         gc.enable()
 
 
+# Column names that no file, stream or certificate can hold are refused on every kind of frame.
 DATA = {"group": ["a", "b", "b", "a"] * 30, "x": [1, 2, 3, 5] * 30, "t": list(range(120))}
 KINDS = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "lazy": pl.LazyFrame, "pyarrow": pa.table}
 
@@ -211,6 +212,7 @@ def test_half_of_a_surrogate_pair(name):
         privatize(frame, secret="group", public="x", epsilon=1.0)
 
 
+# Secrets that a library takes for equal are told apart.
 @pytest.mark.parametrize("labels", [["a\0b", "a\0c", "a"], ["\ud800x", "\ud800y", "x"]], ids=["NUL", "half of a pair"])
 def test_text_that_differs_after_an_odd_character(labels):
     """pandas 2 numbers them alike in columns of objects."""

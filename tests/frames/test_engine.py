@@ -95,6 +95,7 @@ def test_missing_entries_are_counted(missing):
 ROWS_OF_NUMBERED = 3000  # more labels than are sorted as Python has them
 
 
+# Labels are numbered in the order in which Python sorts them, whatever column they come from.
 def text(*, characters="aAbZ09 é\u0301ßΩ中\U0001f600\ue000\x00\uffff~"):
     draw = random.Random(3)
     return ["".join(draw.choices(characters, k=draw.randint(0, 5))) for _ in range(ROWS_OF_NUMBERED)]

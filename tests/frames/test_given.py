@@ -213,6 +213,7 @@ COLUMNS_OF_STRATA = {
     "floor": RNG_OF_STRATA.integers(0, 3, ROWS),
     "id": np.arange(ROWS),
 }
+# Small strata under one label: in the guarantee, and in what is released.
 FRAME = pd.DataFrame(COLUMNS_OF_STRATA)
 STRATA = Strata("town", minimum=50, merge=True)
 OPTIONS = {"secret": "group", "public": "score", "epsilon": 1.0}

@@ -120,6 +120,7 @@ def test_a_plan_releases_the_same_rows_of_every_kind_and_no_other(kind, make_fra
         made.release(fewer)
 
 
+# The list of the kinds of frames: each is told from the others, opened by its own class, and the rest is refused.
 DATA = {"group": ["a", "b"], "x": [1, 2]}
 CLASSES = {"pandas": "PandasTable", "polars": "PolarsTable", "polars-lazy": "LazyTable"}
 CLASSES |= {"pyarrow": "ArrowTable", "duckdb": "DuckTable"}

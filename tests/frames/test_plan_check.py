@@ -399,6 +399,7 @@ ASKED_OF_PLANS = {
 }
 
 
+# A plan from a file releases every kind of frame as the plan does that it was made from.
 @pytest.fixture(scope="module")
 def frame(make_frame):
     return make_frame(make_columns())

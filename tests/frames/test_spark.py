@@ -134,6 +134,7 @@ def test_names_with_dots_and_backticks_and_of_other_case(spark, table):
     assert certificate_of(ours).verify(theirs) == "unsigned: cannot be trusted"
 
 
+# The passes over a Spark frame one by one: what they find is what plain Python finds, and other rows are noticed.
 passes = pytest.importorskip(
     "puffer_frames.frames.spark.passes", reason="the extra spark is not installed", exc_type=ImportError
 )
@@ -208,6 +209,7 @@ def test_batches_are_put_together_in_their_order(sizes):
     assert len(found) <= 1 + sum(sizes) // TOGETHER or len(sizes) < 2
 
 
+# What can be reached from a release of a Spark frame, and passes over rows that are not the same.
 plans = pytest.importorskip(
     "puffer_frames.frames.spark.table", reason="the extra spark is not installed", exc_type=ImportError
 )

@@ -18,8 +18,8 @@ from puffer_frames.loss.atoms import cell_means
 from puffer_frames.loss.atoms.cell_means import CellMeansLoss
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.engine import privacy_loss
-from puffer_frames.loss.noises import narrow_cells
-from puffer_frames.loss.noises.narrow_cells import GaussianCellMeansLoss
+from puffer_frames.loss.noises import stable_noise
+from puffer_frames.loss.noises.stable_noise import GaussianCellMeansLoss
 from puffer_frames.mechanisms.noise import rows_seen, strata_plan
 from puffer_frames.noise.families import GAUSSIAN, LAPLACE
 from puffer_frames.papers import kantorovich_scale
@@ -317,6 +317,7 @@ def test_cells_without_values_do_not_widen_those_of_many_secrets(monkeypatch, ma
     assert belief[0].radius == max(1.0, times) * seen.radius < 10
 
 
+# What the means of cells tell of the loss, beside the exact values: random cells of all noises, and planted faults.
 @few(1)
 @pytest.mark.parametrize("seed", range(12))
 def test_means_of_cells_hold_the_exact_loss(seed):
@@ -408,7 +409,7 @@ def test_under_stable_noise_the_loss_is_within_what_the_means_of_cells_tell(seed
 
 def test_a_planted_fault_of_stable_means_is_found(monkeypatch):
     """As if all values were at the means of their cells."""
-    monkeypatch.setattr(narrow_cells, "cost_of_means", lambda *_, **__: (0.0, 0.0))
+    monkeypatch.setattr(stable_noise, "cost_of_means", lambda *_, **__: (0.0, 0.0))
     assert outside_stable(8, seed=0)[0] > 2
 
 

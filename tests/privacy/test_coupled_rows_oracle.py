@@ -346,6 +346,7 @@ def test_the_couplings_of_single_columns_are_not_one_of_rows():
     assert any("beyond epsilon" in fault for fault in coupling_faults(laws, scales, epsilon=0.5))
 
 
+# Labels beside numbers by a coupling of whole rows, and by noise for ranges: linear programs and direct sums.
 def rates_of(plan):
     """1 / scale per column, from the certificate of a release alone."""
     return plan.fitted.all_scales

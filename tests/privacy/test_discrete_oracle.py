@@ -133,6 +133,7 @@ def test_scale_zero_only_where_the_raw_column_is_private(delta):
     assert smallest_scale({0: as_prior(p), 1: as_prior(q)}, epsilon=too_little, delta=delta) > 0
 
 
+# Many laws of few atoms: looking at some places finds the same pure loss as the table of all.
 def random_priors(rng):
     """Laws of different numbers of atoms: normal, in clusters, on few points, with an outlier, or far from 0."""
     kind = rng.integers(5)

@@ -121,6 +121,7 @@ def test_a_planted_fault_is_found(monkeypatch):
     assert frame.puffer.histogram(**asked, mechanism="exact")["scale"].iloc[0] > 1.05 * true
 
 
+# Counts of long series from windows: never below the loss of all sequences, and as large as it for large windows.
 @sweep(10, 600)
 def test_small_windows_bound_the_loss_of_all_sequences(count, monkeypatch):
     monkeypatch.setattr(count_windows, "_SETTLED", 0.5)
@@ -209,6 +210,7 @@ def test_a_hundred_thousand_times():
     assert released["scale"].iloc[0] == pytest.approx(8.640477, rel=1e-6)
 
 
+# Sums of series of numbers, against the loss of all sequences.
 @sweep(12, 150)
 def test_sums_are_private_on_random_chains(count):
     rng, close = np.random.default_rng(9), 0

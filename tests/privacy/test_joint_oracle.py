@@ -390,6 +390,9 @@ def test_a_constant_column_changes_nothing(beliefs, pairs):
     assert both.scales["value"] < 1.0
 
 
+# Rows of numbers and labels: the loss by direct sums over all nodes and levels.
+# Nothing here is shared with the library. The kernel of a number is exp(-|y - x| / b), that of a label 1 for the label
+# itself and exp(-1 / b) for another one.
 def loss_of(laws, scales, labels):
     """The largest log ratio of any two secrets at any released row; a law is a list of (row, probability)."""
     axes = [sorted({row[k] for law in laws.values() for row, _ in law}) for k in range(len(scales))]
@@ -485,6 +488,7 @@ def test_the_probabilities_of_a_response(levels, scale):
         assert 1 - same / 2**62 == pytest.approx(changed_share(levels, scale), rel=1e-9, abs=1e-15)
 
 
+# Several columns where a share of the rows may be anything: dense grids of released rows, both wrong rows by hand.
 def density(law, share, wrong, points, scales):
     """Of noisy rows at some points, where the wrong rows of a share are one row."""
     rows, weights = np.vstack([law.points, wrong]), np.append((1 - share) * law.weights, share)

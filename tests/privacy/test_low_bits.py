@@ -90,6 +90,7 @@ def test_an_output_far_from_the_noise_is_a_rounded_sum(name):
     assert np.array_equal(far, 2.0**70 + near)
 
 
+# The law of a released value on its grid, summed up exactly on coarse grids, is as private as the calibration says.
 CASES = 40
 
 
@@ -141,6 +142,7 @@ def test_the_hockey_stick_on_the_grid_is_at_most_that_of_the_rounded_values(fami
 
 
 ROWS_OF_VALUE, SHARE, EPSILON = 500, 0.2, 0.5
+# What contamination covers, and what it does not: rows replaced whatever their values, and rows chosen by them.
 COUNTS = {"a": np.array([90, 210, 200]), "b": np.array([80, 220, 200])}
 LEVELS = "pqr"
 TABLE = pd.DataFrame(

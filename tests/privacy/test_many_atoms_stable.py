@@ -11,8 +11,8 @@ from scipy.special import logsumexp
 
 from puffer_frames import Stable
 from puffer_frames.core import Prior, pure_loss, smallest_scale
-from puffer_frames.loss.noises import narrow_cells as module
 from puffer_frames.loss.noises import stable_noise
+from puffer_frames.loss.noises import stable_noise as module
 from puffer_frames.loss.noises.stable_noise import StableNoiseLoss
 from puffer_frames.noise import log_ratio
 from puffer_frames.noise.stable_shape import stable_shape

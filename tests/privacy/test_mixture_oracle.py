@@ -133,6 +133,7 @@ def test_oracle_finds_a_forgotten_tail(monkeypatch):
     assert any(sticks_outside(60))
 
 
+# Quick bounds of many mixtures: never inside the proved brackets of a pair, and the worst pair is the same.
 def priors_of(rng, *, count, atoms):
     """Mixtures far apart or nearly equal, wide or narrow, with atoms or without."""
     weights, means, stds = rng.dirichlet(np.ones(4)), rng.normal(size=4) * 3, np.exp(rng.uniform(-3, 1, 4))
@@ -218,6 +219,7 @@ def test_a_pair_of_which_nothing_is_known_is_looked_at(monkeypatch):
     assert loss.hockey_stick(0.2, epsilon=0.5).pair == known.pair
 
 
+# Many Gaussians against an oracle that shares no code with the engine, over all pairs in both orders.
 SETS = [
     ([0.0, 3.0], [1.0, 0.2]),  # two secrets
     ([0.0, 0.3, -0.4, 1.0, 0.2], [1.0, 1.1, 0.9, 3.0, 0.05]),

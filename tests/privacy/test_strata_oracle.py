@@ -289,6 +289,7 @@ def test_the_scale_of_another_stratum_and_a_smaller_one_are_found():
     assert stratum_faults(strata, bare, epsilon=0.2, public=public)[0].startswith("no noise")
 
 
+# Labels beside numbers, in strata: the loss in each stratum by direct sums, from the numbers of the certificate.
 def people(seed, rows=900):
     rng = np.random.default_rng(seed)
     town, group = rng.choice(["east", "north", "west"], rows, p=[0.6, 0.35, 0.05]), rng.choice(["a", "b"], rows)

@@ -195,6 +195,7 @@ def test_a_release_has_noise_of_the_certified_scale(request_):
     assert puffer_frames.verify(released) == "unsigned: cannot be trusted"
 
 
+# Discrete Laplace noise: its full mass function, and the two families of faults that a test must see.
 ROWS = 20_000
 
 
@@ -252,6 +253,7 @@ def test_neighbouring_rows_are_independent(count):
     assert abs(np.corrcoef(draws[:-1], draws[1:])[0, 1]) < 4 / np.sqrt(count)
 
 
+# Refined noise has the law of noise of its scale, and what it adds to the first one is independent of it.
 ROWS_OF_NOISE = 400_000
 RARE = 1e-6
 COARSE = 2.0**-6
@@ -360,6 +362,7 @@ def test_a_draw_that_keeps_the_first_noise_too_often_is_found():
     assert chi_square_of_noise(counts, ROWS_OF_NOISE * law(2.0, grid, points)) < RARE
 
 
+# Released values of a remap have the expected error that the plan states; the test fails at 0.7 and 1.3 times it.
 ROWS_OF_MEANS = 200_000
 REQUESTS = {
     "laplace": {},

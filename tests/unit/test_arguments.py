@@ -180,6 +180,7 @@ def test_words_are_those_of_the_registries():
     assert get_args(arguments.MechanismWord) == ("auto", *MECHANISMS)
 
 
+# Options live with what they configure: a word is a record with its defaults; a record refuses what cannot be.
 RNG = np.random.default_rng(8)
 GROUP = RNG.choice(["a", "b"], 300)
 PEOPLE = pd.DataFrame(

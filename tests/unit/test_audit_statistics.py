@@ -129,6 +129,7 @@ def test_equal_columns():
     assert unique_share([np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1])]) == 0.5
 
 
+# What a release shows to readers who know the true value, or another column: beside planted laws and brute force.
 LAW = np.array([[0.7, 0.2, 0.1], [0.1, 0.7, 0.2], [0.2, 0.1, 0.7]])
 """Of the released values given each true one."""
 

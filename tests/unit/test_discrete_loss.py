@@ -174,6 +174,7 @@ def test_bad_scales_are_refused(scale):
         hockey_stick(p, p, epsilon=1.0, scale=scale)
 
 
+# Equal laws of units are found, and looking at them once changes no loss.
 def units(rng, *, number, sizes, values):
     sizes = rng.integers(1, sizes + 1, number)
     starts = np.append(0, np.cumsum(sizes))

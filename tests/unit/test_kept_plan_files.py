@@ -114,6 +114,7 @@ def test_a_person_can_read_it():
     assert len(text.splitlines()) < 120
 
 
+# Whatever a plan can hold is known to the codec of plan files.
 OWN = {name: kind for mechanism in MECHANISMS for name, kind in mechanism.records.items()}
 """The records of the mechanisms, by their names in a file."""
 ROOTS = (Plan, *(OWN[name] for name in ("Plan", "ChannelPlan")))

@@ -136,6 +136,7 @@ def test_more_secrets_than_pairs_are_compared_of_at_delta_0(monkeypatch):
     assert 0 < known.hockey_stick.upper <= measured.hockey_stick.upper < 1
 
 
+# Channels of more than 100 levels: near the optimum, exact, and with a bound of all channels.
 LEVELS = WHOLE + 1
 ROWS = 60_000
 

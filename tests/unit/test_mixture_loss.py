@@ -207,6 +207,7 @@ def test_the_worst_pair_may_be_two_atoms():
     assert MixtureLoss(priors, pairs="all").only((1, 3)).pure(1.0).bracket.upper == pytest.approx(15.0)
 
 
+# Density, score and survival of a Gaussian plus Laplace noise against mpmath.
 def reference(z, s, b):
     """log 2b f, score, log of the prior's density over f, and survival, at enough digits for e^{x^2/2} Phi(-x)."""
     with mp.workdps(60 + int(max(0, 6 * np.log10(s / b)))):
@@ -261,6 +262,7 @@ def test_atoms_have_both_limits_of_the_score():
     assert table.score_right[0].tolist() == [0.5, -0.5, -0.5]
 
 
+# A delta that is the very mass that one secret has alone: the raw hockey stick adds up whole numbers.
 ZEROS = Prior.empirical([0] * 1000)
 
 

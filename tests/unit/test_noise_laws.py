@@ -166,6 +166,7 @@ def test_a_distance_is_covered_on_the_grid(family, step, epsilon):
     assert scale <= 3.0 * family.unit(Target(epsilon=epsilon)) * (1 + 4 * step / epsilon)
 
 
+# The noise of a row is the same in every chunk, order and thread; no value is lost on the grid.
 NOISES = {"laplace": Laplace(scale=2.3), "gaussian": Gaussian(scale=2.3), "stable": Stable(scale=2.3, alpha=1.4)}
 ROWS = 100_003
 
@@ -289,6 +290,7 @@ def test_a_law_that_the_table_does_not_hold_is_refused(cells, bits):
         Cells.prepare(grid=1.0, bits=bits, flat=[1] * cells, rest=[1] * cells)
 
 
+# The random words are those of AES-256 in counter mode, of a key, a column and a row, and of nothing else.
 KEY = bytes(range(32))
 ROWS_OF_STREAM = 70_001
 

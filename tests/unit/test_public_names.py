@@ -38,6 +38,7 @@ def test_no_name_has_two_homes():
     assert len(puffer_frames.__all__) < 50
 
 
+# Packages that not everybody has are imported when they are needed.
 CODE = """
 import sys, numpy as np, pandas as pd, puffer_frames
 puffer_frames.pictures

@@ -1,13 +1,20 @@
 """How near a release is to its table: the definitions on small tables, every kind of frame, and what is refused."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from puffer_frames import compare_tables
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError
+from puffer_frames.mechanisms.batch_report import chance_bound, ks_distance
+from puffer_frames.noise.families import WORDS
+from puffer_frames.noise.usefulness import usefulness
 from puffer_frames.verbs import quality as quality_module
 
 RNG = np.random.default_rng(0)
@@ -101,3 +108,92 @@ def test_of_a_release_by_its_accessor_and_its_picture():
     assert found.left_out == ("age", "pay", "night")
     figure = compare_tables(BEFORE, AFTER).plot()
     assert [ax.get_title(loc="left") for ax in figure.axes[:3]] == ["Before", "After", "Difference"]
+
+
+# The error of one constant, as a certificate states it from the released values: right to a quarter, or a bound.
+ROWS = 1 << 15
+RNG_OF_USEFULNESS = np.random.default_rng(5)
+COLUMNS = {
+    "one value": np.zeros(ROWS),
+    "nine in ten are equal": np.where(
+        RNG_OF_USEFULNESS.random(ROWS) < 0.1, RNG_OF_USEFULNESS.exponential(5.0, ROWS), 0.0
+    ),
+    "one in a hundred is far away": np.where(RNG_OF_USEFULNESS.random(ROWS) < 0.01, 100.0, 0.0),
+    "two values": RNG_OF_USEFULNESS.choice([-1.0, 1.0], ROWS),
+    "a normal law": RNG_OF_USEFULNESS.normal(size=ROWS),
+    "an exponential law": RNG_OF_USEFULNESS.exponential(size=ROWS),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("family", ["laplace", "gaussian"])
+@pytest.mark.parametrize("scale", [0.01, 0.3, 1.0, 3.0, 30.0])
+def test_the_error_of_a_constant(name, family, scale):
+    """Of a column of equal values noise of scale 30 gave 'about 2.1' where it is 0."""
+    values, noise = COLUMNS[name], WORDS[family].at(scale)
+    draw = RNG_OF_USEFULNESS.laplace if family == "laplace" else RNG_OF_USEFULNESS.normal
+    released = values + draw(scale=scale, size=ROWS)
+    found = usefulness(released, noise)
+    error = float(np.abs(values - np.median(released)).mean())
+    if found.constant_error_is_bound:
+        assert found.constant_error >= error
+    else:
+        assert found.constant_error == pytest.approx(error, rel=0.25)
+    if scale <= 0.3 and error > 0.5:
+        assert not found.constant_error_is_bound  # noise that hides little leaves a figure
+
+
+# How far two samples are apart, and what of it may be chance.
+SAMPLES = st.lists(st.integers(-5, 5), min_size=1, max_size=30)
+
+
+def brute_force(one, other):
+    """By every point where a distribution function steps."""
+    points = [*one, *other]
+    share = [[np.mean(np.asarray(sample) <= x) for x in points] for sample in (one, other)]
+    return float(np.abs(np.subtract(*share)).max())
+
+
+def counted(sample, *, width=0.0):
+    """Values and counts, or the centres of cells."""
+    values = np.asarray(sample, dtype=float)
+    if width:
+        values = (np.floor(values / width) + 0.5) * width
+    return np.unique(values, return_counts=True)
+
+
+@settings(deadline=None)
+@given(SAMPLES, SAMPLES)
+def test_the_distance_of_two_samples(one, other):
+    expected = brute_force(one, other)
+    assert ks_distance(counted(one), counted(other)) == pytest.approx(expected, abs=1e-12)
+    assert ks_distance(counted(other), counted(one)) == pytest.approx(expected, abs=1e-12)
+
+
+@settings(deadline=None)
+@given(SAMPLES, SAMPLES, st.sampled_from([0.0, 1.0, 2.0, 8.0]), st.sampled_from([0.0, 1.0, 4.0]))
+def test_values_in_cells_are_at_least_as_far_apart(one, other, width, other_width):
+    """Wherever the values of a cell are: what is not known is not called a distance."""
+    found = ks_distance(
+        counted(one, width=width), counted(other, width=other_width), radius=(width / 2, other_width / 2)
+    )
+    assert found <= brute_force(one, other) + 1e-12
+
+
+def test_what_may_be_chance():
+    """Two samples of one law are farther apart in fewer than 5 % of all cases; so are those of several secrets."""
+    rng = np.random.default_rng(0)
+    for secrets in (1, 3):
+        bound, beyond = chance_bound(60, 90, secrets=secrets), 0
+        for _ in range(300):
+            pairs = [(rng.integers(0, 20, 60), rng.integers(0, 20, 90)) for _ in range(secrets)]
+            beyond += any(ks_distance(counted(one), counted(other)) > bound for one, other in pairs)
+        assert beyond <= 15
+
+
+def test_each_sample_is_within_its_own_part():
+    """2 exp(-2 n t^2) is the probability left to each of the 2 m samples."""
+    for rows, secrets in ((10, 1), (5000, 7)):
+        t = chance_bound(10**9, rows, secrets=secrets) - chance_bound(10**9, 10**9, secrets=secrets) / 2
+        assert t == pytest.approx(min(1, math.sqrt(math.log(2 * 2 * secrets / 0.05) / (2 * rows))), rel=1e-6)
+    assert chance_bound(1, 1, secrets=1) == 1.0

@@ -175,6 +175,7 @@ def test_text_is_for_people():
     assert readable("\u202e\x1b\ud800") == '"\\u202e\\u001b\\ud800"'  # turns text around; half of a pair
 
 
+# Long steps show a bar where somebody is looking, and nothing elsewhere.
 class Terminal(io.StringIO):
     def isatty(self):
         return True

@@ -141,6 +141,7 @@ def test_a_plan_is_between_atoms():
         transport_plan(Prior.empirical([0]), Prior.gaussian(0, 1))
 
 
+# The order of fractions of long integers, against exact fractions.
 def a_total(rng):
     return int(
         rng.choice(

@@ -4,20 +4,217 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import special
 
+from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.noises.coupled import CoupledLoss
-from puffer_frames.loss.noises.narrow_cells import FewerNodes, fewer_nodes, number_of_nodes
-from puffer_frames.noise.log_ratio import largest_log_ratio
+from puffer_frames.loss.outcome import Loss, WorstCase
+from puffer_frames.noise.log_ratio import Shape, largest_log_ratio
 from puffer_frames.noise.stable import Stable
-from puffer_frames.noise.stable_shape import stable_shape
+from puffer_frames.noise.stable_shape import StableShape, stable_shape
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, subtraction_error
 from puffer_frames.priors.pairs import Pair
-from puffer_frames.priors.prior import FloatArray, Prior, Secret
+from puffer_frames.priors.prior import MEANS_ERROR, FloatArray, Prior, Secret
 from puffer_frames.priors.transport import w_infinity_diameter
+
+_MEANS_UP = 1 + 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class FewerNodes:
+    """The means of groups of neighbouring atoms."""
+
+    weights: FloatArray
+    """Weight of each group."""
+    means: FloatArray
+    """Its mean."""
+    deviation: float
+    """Largest standard deviation within a group."""
+    extent: float
+    """Largest distance between two atoms of a group."""
+    moved: float
+    """By how much rounding may have moved a mean."""
+
+    @classmethod
+    def all_of(cls, weights: FloatArray, means: FloatArray, /) -> FewerNodes:
+        """Each atom by itself."""
+        return cls(weights=weights, means=means, deviation=0.0, extent=0.0, moved=0.0)
+
+    def cost(self, shape: Shape, scale: float, /) -> tuple[float, float]:
+        """As `cost_of_means`, of groups in units of the atoms."""
+        variance = (self.deviation / scale) ** 2
+        return cost_of_means(shape, variance=variance, extent=self.extent / scale, moved=self.moved / scale)
+
+
+def number_of_nodes(means: FloatArray, /, *, width: float) -> int:
+    """How many groups `fewer_nodes` makes."""
+    return int(np.count_nonzero(_begins(means, width)))
+
+
+def fewer_nodes(weights: FloatArray, means: FloatArray, /, *, width: float) -> FewerNodes:
+    """Atoms, ascending, in groups that are not wider than about this; the widths are at least 1e-120."""
+    starts = np.flatnonzero(_begins(means, width))
+    sizes = np.diff(starts, append=means.size)
+    total = np.add.reduceat(weights, starts)
+    shares, offsets = weights / np.repeat(total, sizes), means - np.repeat(means[starts], sizes)
+    middle = np.add.reduceat(shares * offsets, starts)
+    variances = np.add.reduceat(shares * np.square(offsets - np.repeat(middle, sizes)), starts)
+    nodes = means[starts] + middle
+    extent = float(offsets.max())
+    moved = UNIT_ROUNDOFF * (2 * (int(sizes.max()) + 4) * extent + float(np.abs(nodes).max()))
+    return FewerNodes(
+        weights=total,
+        means=nodes,
+        deviation=math.sqrt(float(variances.max())) * _MEANS_UP + moved,
+        extent=extent * _MEANS_UP,
+        moved=moved,
+    )
+
+
+def _begins(means: FloatArray, width: float) -> NDArray[np.bool_]:
+    """Whether a group begins at each of the atoms."""
+    return np.append(True, np.diff(np.floor((means - means[0]) / width)) > 0)
+
+
+def cost_of_means(shape: Shape, /, *, variance: float, extent: float, moved: float = 0.0) -> tuple[float, float]:
+    r"""By how much a log-density may be below and above that of groups of values at their means, in units of the scale.
+
+    Let X be the values of a group and m their mean, known up to `moved`. With K a bound of :math:`|(\log f)''|` and of
+    :math:`|f''/f|`, and L one of :math:`|f'/f|`,
+
+    .. math:: e^{-K V/2} \le \frac{E f(y - X)}{f(y - m)} \le 1 + \tfrac{1}{2} K V e^{L D}
+
+    for the variance V and the extent D of the group: below by Jensen's inequality, above by Taylor's formula. In both
+    the term of first order has the mean 0.
+
+    References
+    ----------
+    docs/theory.md, section 13.
+    """
+    slope, unsure = shape.steepest * extent, shape.steepest * moved
+    if slope > 1.0:
+        return math.inf, math.inf
+    below = 0.5 * shape.most_curved * variance
+    return (below + unsure) * _MEANS_UP, (below * math.exp(slope) + unsure) * _MEANS_UP
+
+
+_WIDEST_CELL = 0.25
+"""Cells that are wider, in scales, are known by their middles alone."""
+_SPENT = 1e-6
+"""Share of a hockey stick that is spent on outcomes far from a value."""
+_MOST_COST = 0.25
+"""Share of epsilon that the means may cost."""
+_ROUND_UP = 1 + 64 * UNIT_ROUNDOFF
+_NEARLY = 1 + 1e-9
+"""For the rounding of a normal distribution function, far out."""
+
+
+class _CellMeansLoss:
+    """What the losses of both kinds of noise share: the means where the cells are narrow, the cells where not."""
+
+    def __init__(self, means: Loss, coarse: Loss, /, *, priors: Mapping[Secret, Prior]) -> None:
+        self._means, self._coarse, self._priors = means, coarse, priors
+        self._width = 2 * max(prior.radius for prior in priors.values())
+        farthest = max(float(np.abs(prior.means).max()) for prior in priors.values()) + self._width
+        self._unsure = MEANS_ERROR * self._width + 4 * UNIT_ROUNDOFF * farthest
+
+    @property
+    def span(self) -> float:
+        """A length from which a search for the scale may start."""
+        return self._coarse.span
+
+    @property
+    def resolution(self) -> float:
+        """Below half the width of a cell nothing is known."""
+        return self._coarse.resolution
+
+
+class GaussianCellMeansLoss(_CellMeansLoss):
+    r"""Bounds of the loss for all values that lie in their cells and have the given means there.
+
+    Let X be the values of a cell of the width h, m their mean, and b the scale. At an outcome y their density is that
+    of as many at the mean times :math:`E e^{t (X - m) - (X - m)^2/2b^2}`, :math:`t = (y - m)/b^2`. That is at least
+    :math:`e^{-h^2/8b^2}` (Jensen; the variance is at most h²/4), and at most :math:`e^{k^2 h^2/8b^2}` where
+    :math:`|y - m| \le k b` (Hoeffding): an error of second order in the width. Outcomes farther from the mean of their
+    cell have at most the probability :math:`2 \Phi(h/b - k)` (Phi the normal distribution function).
+
+    - `means`: Of as many values at the means.
+    - `coarse`: Of values anywhere in their cells: for cells that are wide against the noise.
+    - `priors` (mapping of secret to Prior): The means of cells of one width.
+
+    Means are known within some e (`MEANS_ERROR`), which adds k e/b to both exponents. **Cost** per evaluation: three of
+    the means.
+    See docs/theory.md, section 13, on means of cells.
+    """
+
+    def only(self, pair: Pair, /) -> GaussianCellMeansLoss:
+        alone = {secret: self._priors[secret] for secret in pair}
+        return GaussianCellMeansLoss(self._means.only(pair), self._coarse.only(pair), priors=alone)
+
+    def pure(self, scale: float, /) -> WorstCase:
+        """Gaussian noise has no pure loss but where all laws are one."""
+        return self._coarse.pure(scale)
+
+    def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
+        if not scale or self._width > _WIDEST_CELL * scale:
+            return self._coarse.hockey_stick(scale, epsilon=epsilon)
+        about = self._means.hockey_stick(scale, epsilon=epsilon).bracket.upper
+        both = 1 + math.exp(min(epsilon, 700.0))
+        shift, unsure = (self._width + self._unsure) / scale, self._unsure / scale
+        far = float(-special.ndtri(max(_SPENT * about / (2 * both), 1e-300))) + shift
+        moved = 0.5 * ((0.5 * self._width / scale) ** 2 + unsure**2) + far * unsure
+        grown = 0.125 * (far * self._width / scale) ** 2 + far * unsure
+        cost = (moved + grown) * _ROUND_UP
+        if not (about > 0 and cost <= _MOST_COST * epsilon):
+            return self._coarse.hockey_stick(scale, epsilon=epsilon)
+        beyond = 2 * float(special.ndtr(shift - far)) * both * _NEARLY
+        worst = self._means.hockey_stick(scale, epsilon=epsilon - cost)
+        upper = (math.exp(grown) * worst.bracket.upper + beyond) * _ROUND_UP
+        at_least = self._means.hockey_stick(scale, epsilon=epsilon + cost).bracket.lower
+        lower = max(0.0, math.exp(-moved) * at_least * (2 - _ROUND_UP) - beyond)
+        return WorstCase(bracket=Bracket(lower=min(lower, upper), upper=upper), pair=worst.pair)
+
+
+class StableCellMeansLoss(_CellMeansLoss):
+    """Bounds of the pure loss for all values that lie in their cells and have the given means there.
+
+    Their densities are those of as many values at the means, but for an error of second order in the width h of the
+    cells: the variance within a cell is at most h²/4 (`cost_of_means`).
+
+    - `means`: Of as many values at the means.
+    - `coarse`: Of values anywhere in their cells: for cells that are wide against the noise.
+    - `priors` (mapping of secret to Prior): The means of cells of one width.
+    - `shape`: Of the noise.
+    See docs/theory.md, section 13, on means of cells.
+    """
+
+    def __init__(self, means: Loss, coarse: Loss, /, *, priors: Mapping[Secret, Prior], shape: StableShape) -> None:
+        super().__init__(means, coarse, priors=priors)
+        self._shape = shape
+
+    def only(self, pair: Pair, /) -> StableCellMeansLoss:
+        alone = {secret: self._priors[secret] for secret in pair}
+        return StableCellMeansLoss(self._means.only(pair), self._coarse.only(pair), priors=alone, shape=self._shape)
+
+    def pure(self, scale: float, /) -> WorstCase:
+        if not scale or self._width > _WIDEST_CELL * scale:
+            return self._coarse.pure(scale)
+        found, width = self._means.pure(scale), self._width / scale
+        cost = sum(cost_of_means(self._shape, variance=0.25 * width**2, extent=width, moved=self._unsure / scale))
+        lower, upper = max(found.bracket.lower - cost, 0.0), found.bracket.upper + cost
+        return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=found.pair)
+
+    def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
+        if not scale or self._width > _WIDEST_CELL * scale:
+            return self._coarse.hockey_stick(scale, epsilon=epsilon)
+        return self.pure(scale).as_stick(epsilon)
+
 
 MOST_ATOMS = 1 << 11
 """Of more atoms of a prior, groups of neighbours are taken together."""

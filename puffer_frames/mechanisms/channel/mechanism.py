@@ -212,6 +212,7 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
     """The weights of a channel, and what they withstand."""
 
     tag: ClassVar[str] = "ChannelCalibration"
+    unchanged: ClassVar[str] = "a channel, which releases levels of the column"
 
     @property
     def channels(self) -> Mapping[str, FoundChannel]:
@@ -301,17 +302,6 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
         if own_rows:
             check_own_levels(self, seen)
         return ()
-
-    def check_asked(self, asked: RowsRequest, /) -> None:
-        """Raise ArgumentError for what is done to noisy values: it has no meaning for levels."""
-        for name, given in (("clip", bool(asked.bounds)), ("round", asked.to_integers)):
-            if given:
-                raise ArgumentError(
-                    name,
-                    rule="left out for a channel, which releases levels of the column",
-                    got="one",
-                    hint="Leave it out.",
-                )
 
     def draws(self, asked: RowsRequest, key: ReleaseKey, /) -> tuple[Draw, ...]:
         return self.keyed(key)

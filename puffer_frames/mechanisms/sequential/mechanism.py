@@ -268,6 +268,7 @@ LEAST_EPSILON, MOST_EPSILON = 1e-4, 100.0
 class FittedTable(TableFit, Fitted[CodedRows]):
     """The network of a table and its channels, and what was measured of them."""
 
+    unchanged: ClassVar[str] = "a table that is released column by column: it releases values of the columns"
     within: ClassVar[str] = "epsilon holds under the network of the plan, whatever these rows are"
 
     @property
@@ -344,16 +345,6 @@ class FittedTable(TableFit, Fitted[CodedRows]):
         found = float(self.plan.laws[0].log_likelihood(seen.codes, groups).mean())
         likely = finding("log-likelihood of a row", "", "", found, limit=self.likelihood, verdict="")
         return [likely, *rows_found(", ".join(self.request.secret), self.rows_per_secret, seen.rows_per_secret)]
-
-    def check_asked(self, asked: RowsRequest, /) -> None:
-        for name, given in (("clip", bool(asked.bounds)), ("round", asked.to_integers)):
-            if given:
-                raise ArgumentError(
-                    name,
-                    rule="left out for a table that is released column by column: it releases values of the columns",
-                    got="one",
-                    hint="Leave it out.",
-                )
 
     def draws(self, asked: RowsRequest, key: ReleaseKey, /) -> tuple[Draw, ...]:
         """One, of all columns together."""

@@ -1,4 +1,9 @@
-"""The release of rows column by column, and the exact loss of what was released."""
+r"""The release of rows column by column, and the exact loss of what was released.
+
+The lift: the least that a channel must add to its outputs so that the loss of every row stays within what is left.
+A channel W with laws :math:`q_s(y)` becomes :math:`(W + \beta_s)/(1 + B)`, where all :math:`\beta_s \ge 0` sum to B,
+:math:`\beta_s \le e^k \beta_t` and :math:`q_s + \beta_s \le e^{a_{st}} (q_t + \beta_t)`.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 All events that are counted here were chosen before the released values were looked at: from the original rows, the
 certified law and simulated noise. So the noise of the rows is independent of them, the rows of a secret that fall into
 an event are a sum of independent trials whose mean is its probability under the observed frequencies, and Clopper and
-Pearson's bounds hold (`intervals.share_at_least`).
+Pearson's bounds hold (`share_at_least`).
 """
 
 from __future__ import annotations

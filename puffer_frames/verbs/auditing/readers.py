@@ -4,7 +4,7 @@ The reader who knows the true value, and the one who knows another column of the
 another are laid side by side for each thing that is known, so that by itself it tells nothing: all that these rows show
 is the release's. They are chosen without the released values, and the events by half of the rows, so that the rows of a
 secret in an event are independent trials; where for each thing that is known the probability of the event changes by
-e^k at most, so does the mean of these probabilities (`intervals.share_at_least`).
+e^k at most, so does the mean of these probabilities (`share_at_least`).
 """
 
 from __future__ import annotations

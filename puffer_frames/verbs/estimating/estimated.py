@@ -1,4 +1,24 @@
-"""An estimate: a number or several, with standard errors, intervals and a text."""
+r"""An estimate: a number or several, with standard errors, intervals and a text.
+
+Intervals of a ratio that hold among the answers that are given: Fieller's, given that the denominator is large.
+
+An estimate :math:`\hat\beta = A / B` of sums A and B is refused where B is within `CLEAR` standard errors of 0. For a
+coefficient b the score :math:`T = A - bB` has the mean 0, and a variance V(b) that is a quadratic. So
+:math:`\tau = T / \sqrt{V}` is standard normal, however much noise there is ([F54]). Given that there is an answer it is
+not. With :math:`x = B / \sigma_B` and the correlation r of both, :math:`U = x - r \tau` is independent of tau, and all
+that B tells of its own mean. Given U and an answer, tau is standard normal where :math:`U + r \tau` is above `CLEAR`,
+and has no other values (as in [LSST16]). The interval is of all b for which tau is in the likeliest 95 % of that law.
+
+No rule whose intervals always have two ends holds for every mean of B ([GH87]). So b is left out where U is so small
+that fewer than one release in a hundred would have an answer; then every interval has ends.
+
+References
+----------
+[F54] E. C. Fieller, Some problems in interval estimation, JRSS B 16 (1954).
+[GH87] L. J. Gleser, J. T. Hwang, The nonexistence of 100(1 - alpha)% confidence sets of finite expected diameter in
+errors-in-variables and related models, Annals of Statistics 15 (1987).
+[LSST16] J. D. Lee, D. L. Sun, Y. Sun, J. E. Taylor, Exact post-selection inference, Annals of Statistics 44 (2016).
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,12 @@ r"""How often each level occurs behind a channel, from what its certificate tell
 With counts c of the released levels and the probability A[i, j] of level j for input i, :math:`E\,c = A^\top n`, so
 that :math:`B c` with the left inverse :math:`B = (A^\top)^+` is an unbiased estimate of the counts n of the inputs. It
 may be negative. Its covariance is :math:`B \operatorname{Cov}(c) B^\top`.
+
+Rows whose labels are random, as members of every group: with weights whose mean is 1 in their own and 0 in others.
+
+With the probability A[x, y] of the released label y for the raw label x, and the left inverse :math:`B = (A^\top)^+`,
+the weight :math:`w_g(y) = B_{gy}` has :math:`E[w_g(Y) \mid x] = 1\{x = g\}`. So with independent noise in z,
+:math:`\sum_i w_g(Y_i)\,t(Z_i)` has the mean that the sum over the raw rows of the group has, whatever their values are.
 """
 
 from __future__ import annotations

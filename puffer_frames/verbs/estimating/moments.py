@@ -1,4 +1,20 @@
-"""Means, variances, covariances and regressions of the values behind noisy ones, with their standard errors."""
+r"""Means, variances, covariances and regressions of the values behind noisy ones, with their standard errors.
+
+For independent symmetric noise of variance v, known per row: :math:`E\,y = x`, :math:`E[y^2 - v] = x^2`, and products
+of different columns need no correction. Two standard errors:
+
+- of the *table*: only the noise is random. The figure is that of the raw rows, and its interval is for that.
+- of the *population*: the rows are independent draws too. It is the sample deviation of the corrected terms.
+
+Linear regression is corrected for the errors of noisy columns: least squares of the values behind them. With W = X + N,
+y = z + e, and D the diagonal of the variances of N,
+
+.. math:: \hat\beta = \Big(\sum W_i W_i^\top - D_i\Big)^{-1} \sum W_i y_i,
+
+and the corrected scores :math:`s_i = W_i (y_i - W_i^\top \beta) + D_i \beta` have the expectation
+:math:`X_i (z_i - X_i^\top \beta)` whatever X is. The covariance of the estimate is the sandwich of their covariance.
+Intervals are those of `Scores`, which hold where the noise hides most of the spread.
+"""
 
 from __future__ import annotations
 

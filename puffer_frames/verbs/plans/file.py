@@ -1,4 +1,10 @@
-"""The file of a plan: JSON under a header, written whole or not at all, and encrypted where there is a password."""
+"""The file of a plan: JSON under a header, written whole or not at all, and encrypted where there is a password.
+
+It holds the records of a plan, some of which have a form of their own. A field that is added to one of these records
+travels without a change here. A new record is added to `RECORDS`, or to those of its mechanism; a field without a
+default needs, in `ADDED`, the value that it has in files of earlier versions. A test holds both
+(tests/unit/test_kept_plan_files.py).
+"""
 
 from __future__ import annotations
 
