@@ -199,6 +199,9 @@ QUILT_APPROX = Theorem(name="Markov quilt, influences bounded by mixing", source
 EXACT_COUNT = Theorem(name="exact law of one count", source="docs/theory.md, section 10")
 TRANSPORT = Theorem(name="transport along the chain", source="docs/theory.md, section 10")
 GROUP = Theorem(name="group privacy of a whole piece", source="[SWC17] section 5")
+WASSERSTEIN = Theorem(name="Wasserstein mechanism", source="[SWC17] section 3")
+NEIGHBOURS = Theorem(name="influences of neighbours", source="[GK16], as in [SWC17]; docs/theory.md, section 10")
+ENTRY = Theorem(name="one entry, as if nothing depended on it", source="[SWC17]")
 
 THEOREMS: Mapping[str, Theorem] = {t.name: t for t in (TRANSLATION, GAUSSIAN, MIXTURE, KANTOROVICH, BERNOULLI, BOUNDED)}
 """Those of columns, by the argument `theorem`."""
@@ -208,8 +211,13 @@ MECHANISMS: Mapping[str, Theorem] = {
     "quilt-approx": QUILT_APPROX,
     "exact": EXACT_COUNT,
     "group": GROUP,
+    "wasserstein": WASSERSTEIN,
+    "gk16": NEIGHBOURS,
+    "entry": ENTRY,
 }
 """Those of series, by the argument `mechanism`."""
+ALONE = ("transport", "exact", "wasserstein", "gk16", "entry")
+"""Those of them whose releases do not add up."""
 
 
 def check_theorem(name: str, /, *, noise: NoiseFamily = PUBLISHED_FOR) -> str:
