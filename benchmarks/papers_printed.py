@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import reduce
 from itertools import pairwise
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from puffer_frames.papers import (
     kantorovich_scale,
     presence_bound_scale,
     presence_scale,
+    sum_of_users,
     tau_star,
     tau_star_bound,
 )
@@ -58,17 +58,6 @@ def beside(title: str, rows: Iterable[Printed]) -> str:
     return f"\n**{title}**:\n\n" + "\n".join(lines) + "\n"
 
 
-def summed(*laws: Prior) -> Prior:
-    """The law of a sum of independent users, whose probabilities are whole hundredths."""
-    dense = []
-    for law in laws:
-        parts = np.zeros(6, dtype=object)
-        parts[law.means.astype(int)] = [round(100 * weight) for weight in law.weights]
-        dense.append(parts)
-    total = reduce(np.convolve, dense)
-    return Prior.of_levels(np.flatnonzero(total).astype(float), total[total > 0])
-
-
 def sums() -> Iterator[Printed]:
     """[DLYZ] Figures 1, 2, 3, 6 and 7: the plans of the sum of four users."""
     others = [USERS[k] for k in (1, 2, 3)]
@@ -80,10 +69,17 @@ def sums() -> Iterator[Printed]:
         (7, 1, "user 4 reports 1 with probability .2 or .9", BINARY["p"], BINARY["q"]),
     )
     for figure, printed, what, one, other in cases:
-        sums_of = {"i": summed(*others, one), "j": summed(*others, other)}
+        sums_of = {"i": sum_of_users([*others, one]), "j": sum_of_users([*others, other])}
         place = f"[DLYZ] Figure {figure}"
         ours = w_infinity(*sums_of.values())
-        yield Printed(place, f"{what}: sup of the plan of the sum", printed, ours, RIGHT, "w_infinity(sum_i, sum_j)")
+        yield Printed(
+            place,
+            f"{what}: sup of the plan of the sum",
+            printed,
+            ours,
+            RIGHT,
+            "w_infinity(sum_of_users([…, i]), sum_of_users([…, j]))",
+        )
         needed = smallest_scale(sums_of, epsilon=1)
         right = RIGHT if abs(needed - printed) < 1e-6 else "both hold; for one release ours is enough"
         yield Printed(place, f"{what}: scale, ε = 1", f"{printed}/ε", needed, right, "smallest_scale(sums, epsilon=1)")

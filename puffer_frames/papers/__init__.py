@@ -14,6 +14,7 @@ from puffer_frames.papers.users import (
     gaussian_presence_scale,
     presence_bound_scale,
     presence_scale,
+    sum_of_users,
     value_scale,
 )
 
@@ -33,6 +34,7 @@ __all__ = [
     "presence_scale",
     "quilt_approx_scale",
     "quilt_scale",
+    "sum_of_users",
     "tau_star",
     "tau_star_bound",
     "translation_scale",

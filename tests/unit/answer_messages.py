@@ -12,6 +12,7 @@ from puffer_frames.papers import (
     presence_scale,
     quilt_approx_scale,
     quilt_scale,
+    sum_of_users,
     value_scale,
 )
 
@@ -141,6 +142,10 @@ ANSWERS = {
     "several components of a user": (
         lambda: gaussian_presence_scale({0: PEAKS}, epsilon=1, delta=0.1),
         lambda: presence_scale({0: PEAKS}, epsilon=1),
+    ),
+    "a sum of Gaussians": (
+        lambda: sum_of_users([Prior.gaussian(0, 1)]),
+        lambda: sum_of_users([Prior.bernoulli(0.5)]),
     ),
     "a probability above 1": (
         lambda: bernoulli_presence_scale(1.5, epsilon=1),
