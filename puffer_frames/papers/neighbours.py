@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky_banded, solve_banded
 
-from puffer_frames.errors import CalibrationError, PriorError, short_traceback
+from puffer_frames.errors import CalibrationError, short_traceback
 from puffer_frames.numbers.arguments import check_epsilon, check_found
 from puffer_frames.papers.quilt.nodes import QuiltScale
 from puffer_frames.papers.quilt.scales import Chain, check_length, largest_over
@@ -72,13 +72,7 @@ def neighbour_scale(chains: MarkovChain | Sequence[MarkovChain], /, *, length: i
 
 def neighbour_sum(chain: Chain, /, *, length: int) -> float:
     """Largest column sum of the inverse of 1 - Gamma of so many values, rounded up."""
-    if not isinstance(chain, MarkovChain):
-        raise PriorError(
-            "a chain whose neighbours tell little of one another",
-            rule="one chain, or several",
-            got="all chains that the series do not refute",
-            hint='Use mechanism="quilt".',
-        )
+    assert isinstance(chain, MarkovChain)  # a box of chains is refused with its mechanism
     if length == 1:
         return 1.0
     from_left, from_right = _influences(chain, length)

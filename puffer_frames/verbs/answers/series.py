@@ -174,7 +174,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     table, compared = open_table(frame), compared_mechanisms(arguments.mechanism)
     several = one_by_one(arguments, compared=bool(compared))
     if several is not None:
-        return _compared(table, several, compared) if compared else _curve(table, several)
+        return _curve(table, several, compared)
     request = SeriesRequest.of(arguments, table.labels)
     check_released(request.mechanism)
     rows = table.read_series(request.columns)
@@ -261,46 +261,30 @@ def _choice(request: SeriesRequest, chains: list[Chain], rows: SeriesRows, relea
     )
 
 
-def _compared(table: Table, several: Sequence[HistogramArguments], mechanisms: Sequence[str]) -> NativeFrame:
-    """Scales, errors and losses of several mechanisms; of one that does not apply the reason."""
-    found, unknown = list[Sequence[object]](), math.nan
-    asked = [SeriesRequest.of(replace(one, mechanism="group"), table.labels) for one in several]
+def _curve(table: Table, several: Sequence[HistogramArguments], compared: Sequence[str]) -> NativeFrame:
+    """Scales and errors at several epsilons; of compared mechanisms the loss too, or why one does not apply."""
+    found, unknown = list[Sequence[object]](), (math.nan,) * 4
+    asked = [SeriesRequest.of(replace(one, mechanism="group") if compared else one, table.labels) for one in several]
     rows = table.read_series(asked[0].columns)
     released = _released(asked[0], several[0], rows)
-    chains = _chains(replace(asked[0], mechanism="quilt"), several[0], rows)
-    name, divisor = _error_of(asked[0], rows)
-    for one, mechanism in product(several, mechanisms):
+    chains = _chains(replace(asked[0], mechanism="quilt") if compared else asked[0], several[0], rows)
+    per_unit = rows.counts if asked[0].per != "pooled" else rows.counts.sum(axis=0, keepdims=True)
+    divisor = Fraction(1 if asked[0].counts else int(per_unit.sum(axis=1).min()))
+    name = {"counts": "count" if asked[0].counts else "frequency"}.get(asked[0].query, asked[0].query)
+    for one, mechanism in product(several, compared or (several[0].mechanism,)):
         try:
             request = SeriesRequest.of(replace(one, mechanism=cast(Any, mechanism)), table.labels)
+            if not compared:
+                check_released(request.mechanism)
             choice = _choice(request, chains if request.chained else [], rows, released)
         except (ArgumentError, CalibrationError, PriorError) as error:
-            reason = str(error).splitlines()[0]
-            found.append((mechanism, float(one.epsilon), name, unknown, unknown, unknown, unknown, reason))  # type: ignore[arg-type]
+            if not compared:
+                raise
+            found.append((mechanism, float(cast(Any, one.epsilon)), name, *unknown, str(error).splitlines()[0]))
             continue
         noise, loss = request.noise.at(choice.scale), choice.verified[request.belief].pure_loss.upper
         (row,) = errors_at(request.target.epsilon, {"sum": noise, name: noise}, {name: divisor})
-        found.append((mechanism, *row, loss, NOT_HIDDEN if mechanism == "entry" else ""))
-    return curve_of(table, found)
-
-
-def _error_of(request: SeriesRequest, rows: SeriesRows) -> tuple[str, Fraction]:
-    """What a curve calls the number that gets noise, and by what it is divided: the rows of the shortest series."""
-    per_unit = rows.counts if request.per != "pooled" else rows.counts.sum(axis=0, keepdims=True)
-    named = {"counts": "count" if request.counts else "frequency"}.get(request.query, request.query)
-    return named, Fraction(1 if request.counts else int(per_unit.sum(axis=1).min()))
-
-
-def _curve(table: Table, several: Sequence[HistogramArguments]) -> NativeFrame:
-    """Scales and errors of counts at several epsilons."""
-    requests = [SeriesRequest.of(one, table.labels) for one in several]
-    rows = table.read_series(requests[0].columns)
-    released = _released(requests[0], several[0], rows)
-    chains, found = _chains(requests[0], several[0], rows), []
-    check_released(requests[0].mechanism)
-    named, divisor = _error_of(requests[0], rows)
-    for request in requests:
-        noise = request.noise.at(_choice(request, chains, rows, released).scale)
-        found += errors_at(request.target.epsilon, {"sum": noise, named: noise}, {named: divisor})
+        found.append((mechanism, *row, loss, NOT_HIDDEN if mechanism == "entry" else "") if compared else row)
     return curve_of(table, found)
 
 
