@@ -27,8 +27,8 @@ class Row:
     """The smallest scale; None where there is none to set beside it."""
     call: str
     remark: str = ""
-    printed: float | None = None
-    """The number in the paper, where the reference texts of the project have it."""
+    printed: float | str | None = None
+    """The number in the paper, or its formula, where the texts have it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +60,14 @@ def table(found: Sequence[Row], heads: tuple[str, str, str] = HEADS) -> str:
     return "\n".join(lines) + "\n"
 
 
-def number(value: float | None) -> str:
+def number(value: float | str | None) -> str:
     """As the page has it."""
-    return "–" if value is None else f"{value:.5g}"
+    if value is None or isinstance(value, str):
+        return value or "–"
+    return f"{value:.5g}"
 
 
-def small_table(heads: Sequence[str], lines: Sequence[Sequence[float]]) -> str:
+def small_table(heads: Sequence[str], lines: Sequence[Sequence[float | str | None]]) -> str:
     """Numbers in Markdown."""
     body = [" | ".join(map(number, line)) for line in lines]
     return "\n".join(f"| {line} |" for line in (" | ".join(heads), " | ".join("---" for _ in heads), *body)) + "\n"

@@ -14,7 +14,14 @@ from scipy.optimize import brentq
 
 from puffer_frames import MarkovChain, binary_class
 from puffer_frames.core import BayesianNetwork, Prior, network_scale
-from puffer_frames.papers import kantorovich_scale, network_quilt_scale, quilt_approx_scale, quilt_scale
+from puffer_frames.errors import CalibrationError
+from puffer_frames.papers import (
+    kantorovich_scale,
+    neighbour_scale,
+    network_quilt_scale,
+    quilt_approx_scale,
+    quilt_scale,
+)
 
 LENGTH = 100
 CHAINS = ((0.5, 0.5), (0.7, 0.7), (0.9, 0.9), (0.9, 0.6), (0.99, 0.9))
@@ -182,30 +189,27 @@ def influence(p0: float, p1: float) -> float:
     return float(max(by_left, by_right, ends)) / 2
 
 
-def neighbour_scale(p0: float, p1: float, *, length: int, epsilon: float) -> tuple[float | None, float]:
-    """[GK16]: 2 / epsilon times the largest row sum of the inverse of 1 - Gamma, and the norm of Gamma.
-
-    None in place of the scale where the norm is not below 1.
-    """
-    gamma = influence(p0, p1) * (np.eye(length, k=1) + np.eye(length, k=-1))
-    norm = float(np.linalg.norm(gamma, 2))
-    inverse = np.linalg.inv(np.eye(length) - gamma) if norm < 1 else None
-    return (None if inverse is None else 2 * float(inverse.sum(axis=1).max()) / epsilon), norm
+def norm(p0: float, p1: float, *, length: int) -> float:
+    """The spectral norm of the matrix that has the influence beside its diagonal."""
+    return 2 * influence(p0, p1) * math.cos(math.pi / (length + 1))
 
 
 def neighbours() -> Iterator[Row]:
     """[GK16] for a count, on the chains that it applies to and on some that it does not."""
     series = pd.DataFrame({"time": range(LENGTH), "state": [0, 1] * (LENGTH // 2)})
     for p0, p1 in ((0.5, 0.5), (0.4, 0.4), (0.6, 0.6), (0.65, 0.65), (0.6, 0.5), (0.7, 0.7), (0.9, 0.9)):
-        published, norm = neighbour_scale(p0, p1, length=LENGTH, epsilon=1)
+        try:
+            published = neighbour_scale(chain_of(p0, p1), length=LENGTH, epsilon=1)
+        except CalibrationError:
+            published = None
         common = {"state": "state", "time": "time", "chain": matrix(p0, p1), "bins": [1], "epsilon": [1]}
         exact, _ = asked(series, "series", "histogram", **common, mechanism="exact")
         quilt = quilt_scale(chain_of(p0, p1), length=LENGTH, epsilon=1)
         setting = f"count of ones, stay {p0} and {p1}, 100 times; ε = 1"
-        remark = f"the norm of its matrix is {norm:.3f}; quilts ask for {quilt:.4g}"
+        remark = f"the norm of its matrix is {norm(p0, p1, length=LENGTH):.3f}; quilts ask for {quilt:.4g}"
         if published is None:
             remark = f"does not apply: {remark}"
-        call = f"neighbour_scale({p0}, {p1}, length=100, epsilon=1)"
+        call = "neighbour_scale(chain, length=100, epsilon=1)"
         yield Row("[GK16], as in [SWC17]", setting, published, exact["scale"].iloc[0], call, remark)
     remark = "the smallest ℓ beside that of quilts, which serve every ℓ > 0"
     setting = "classes [ℓ, 1 − ℓ] that it serves, 100 times"
@@ -214,7 +218,7 @@ def neighbours() -> Iterator[Row]:
 
 def least_class(length: int) -> float:
     """The least diagonal entry of a binary class whose worst chain [GK16] still serves."""
-    return 1 - float(brentq(lambda p: neighbour_scale(p, p, length=length, epsilon=1)[1] - 1, 0.55, 0.9))
+    return 1 - float(brentq(lambda p: norm(p, p, length=length) - 1, 0.55, 0.9))
 
 
 def with_gaps() -> Iterator[Row]:
@@ -295,7 +299,9 @@ noise below it is private, whatever rule finds it. Real series are other ones th
 [GK16] is Ghosh and Kleinberg, *Inferential privacy guarantees for differentially private mechanisms* (arXiv
 1603.01508). Its rule is taken from the code that the authors of [SWC17] published (github.com/shs037/pufferfish). Let γ
 be half the largest log-ratio that one neighbour makes in the law of a value given both its neighbours, and Γ the matrix
-with γ beside its diagonal. The scale is 2/ε times the largest row sum of (1 − Γ)⁻¹, where the norm of Γ is below 1.""",
+with γ beside its diagonal. The scale is 2/ε times the largest column sum of (1 − Γ)⁻¹, where the norm of Γ is below 1;
+the library has the influence of each side, and of the ends, by itself. Half of the scale is enough
+([theory](theory.md), section 10).""",
     parts=(flu, one_count, all_counts, quilts, class_of_chains, neighbours, with_gaps),
     real=(real_series,),
 )

@@ -1,5 +1,6 @@
 """[DLYZ]: sums over users, transport plans, and curves over epsilon."""
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -78,7 +79,7 @@ def presence() -> Iterator[Row]:
     for epsilon in (0.1, 0.5, 1):
         setting, ours = f"P₄ or absent; ε = {epsilon}", smallest_scale(absent, epsilon=epsilon)
         call = f"presence_bound_scale({{4: P}}, epsilon={epsilon})"
-        printed = 5 / epsilon
+        printed = 50 if epsilon == 0.1 else "5/ε"  # the top of the axis of Figure 4
         yield Row("[DLYZ] (14)", setting, presence_bound_scale({4: P4}, epsilon=epsilon), ours, call, printed=printed)
         call = f"presence_scale({{4: P}}, epsilon={epsilon})"
         yield Row("[DLYZ] Theorem 3, (13)", setting, presence_scale({4: P4}, epsilon=epsilon), ours, call)
@@ -114,21 +115,15 @@ def replacement() -> Iterator[Row]:
             published, ours = kantorovich_scale(laws, epsilon=epsilon), smallest_scale(laws, epsilon=epsilon)
             call = f"kantorovich_scale(priors, epsilon={epsilon})"
             where = "[DLYZ] Theorem 4, Tables 4 to 6"
-            yield Row(where, f"{title}; ε = {epsilon}", published, ours, call, printed=2 / epsilon)
+            printed = "distance 2" if title == "Table 4" else "2/ε"
+            yield Row(where, f"{title}; ε = {epsilon}", published, ours, call, printed=printed)
     two = pd.DataFrame({"user": ["P", "Q"], "report": [5, 3]})
     laws = PAIRS["P₄ or Q₄"]
     asks = {"unit": "user", "value": "report", "protect": "replacement", "laws": laws, "epsilon": [1]}
     found, call = asked(two, "two", "aggregate", **asks, calibration="theorem")
     needed, _ = asked(two, "two", "aggregate", **asks)
     setting = "the sum, P₄ or Q₄; ε = 1"
-    yield Row("[DLYZ] Theorem 4", setting, found["scale"].iloc[0], needed["scale"].iloc[0], call, printed=2)
-    for letter, law, at, printed in (("i", TABLE_P, 2, 0.42), ("j", TABLE_Q, 4, 0.925)):
-        right = float(law.weights[law.means <= at].sum())
-        setting, remark = f"F({at}; s_{letter}) of the laws of Table 4", "a misprint; the distance 2 stands"
-        name = "P" if letter == "i" else "Q"
-        yield Row(
-            "[DLYZ] Table 5", setting, right, None, f"{name}.weights[{name}.means <= {at}].sum()", remark, printed
-        )
+    yield Row("[DLYZ] Theorem 4", setting, found["scale"].iloc[0], needed["scale"].iloc[0], call, printed="2/ε")
     one, other = Prior.empirical([10.0]), Prior.empirical([0.0])
     remark = NOT_SOUND + "its infimum over real shifts at the letters {0, 10}, in this order, beside the distance"
     published, ours = scan(one, other, [0, 10]), w_infinity(one, other)
@@ -158,10 +153,17 @@ def binary() -> Iterator[Row]:
         yield Row("[DLYZ] Lemma 6", setting, bernoulli_neighbour_scale(0.2, 0.9, epsilon=epsilon), ours, call)
     falling = {"p": Prior.bernoulli(0.9), "q": Prior.bernoulli(0.2)}
     published, ours = bernoulli_neighbour_scale(0.9, 0.2, epsilon=1), bernoulli_exact_scale(falling, epsilon=1)
-    remark = "corrected: the printed form gives the first number"
+    wrong = printed_neighbours(0.9, 0.2, epsilon=1)
+    remark = f"corrected: the printed formula gives {wrong:.5f}, by the denominators Pr(f = x − 1)"
     call = "bernoulli_neighbour_scale(0.9, 0.2, epsilon=1)"
     setting = "P(1) = .9 or .2; ε = 1"
-    yield Row("[DLYZ] Lemma 6, falling", setting, published, ours, call, remark, printed=0.857613)
+    yield Row("[DLYZ] Lemma 6, falling", setting, published, ours, call, remark, printed="formula")
+
+
+def printed_neighbours(p: float, q: float, *, epsilon: float) -> float:
+    """Lemma 6 with the ratio as it is printed, for p > q too."""
+    ratio = p / (q - p) if p < q else q / (p - q)
+    return 1 / math.log(math.exp(epsilon) + math.expm1(epsilon) * ratio)
 
 
 def real_classes(folder: Path) -> Iterator[Row]:
@@ -216,12 +218,10 @@ def of_class(name: str, label: str) -> dict[str, object]:
 
 
 def plans() -> str:
-    """The transport plans of Table 6 and of P₄ and Q₄, and curves over epsilon."""
-    text = ""
-    for title, laws in PAIRS.items():
-        named = "Table 6, the plan of Table 4's laws" if title == "Table 4" else f"{title}: the plan"
-        text += f"\n**{named}**: `transport_plan(P, Q)`\n\n"
-        text += small_table(["x", "x′", "mass"], transport_plan(laws["P"], laws["Q"]).tolist())
+    """The transport plan of P₄ and Q₄, and curves over epsilon."""
+    laws = PAIRS["P₄ or Q₄"]
+    text = "\n**P₄ or Q₄: the plan**: `transport_plan(P, Q)`\n\n"
+    text += small_table(["x", "x′", "mass"], transport_plan(laws["P"], laws["Q"]).tolist())
     return text + curves()
 
 
@@ -245,7 +245,9 @@ def curves() -> str:
     columns["Lemma 6, .2 or .9"] = [bernoulli_neighbour_scale(0.2, 0.9, epsilon=e) for e in EPSILONS]
     words = {name: call for name, (_, call) in calls.items()}
     words["Lemma 6, .2 or .9"] = "[bernoulli_neighbour_scale(0.2, 0.9, epsilon=e) for e in epsilons]"
-    return _curve_table("Figures 4, 5, 8 and 9 are curves of scales over ε. One call gives each column", columns, words)
+    return _curve_table(
+        "Curves of scales over ε, of the users of Tables 2 and 3. One call gives each column", columns, words
+    )
 
 
 def real_curves(folder: Path) -> str:

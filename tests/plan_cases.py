@@ -48,6 +48,7 @@ CASES = {
     "published scale": {"mechanism": Noise(calibration="theorem")},
     "gaussian model": {"mechanism": Noise(theorem="gaussian")},
     "mixture model": {"frame": MANY, "public": "real", "mechanism": Noise(theorem="gmm", components=2), "delta": 1e-3},
+    "background model": {"frame": MANY, "public": "real", "mechanism": Noise(theorem="ubm", components=2)},
     "listed pairs": {"secret": ["sex", "old"], "pairs": [(("f", True), ("m", False)), (("f", False), ("m", False))]},
     "each secret column": {"secret": ["sex", "old"], "secrets": "each"},
     "secret of truth values": {"secret": "old"},

@@ -11,7 +11,7 @@ from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.target import Target
-from puffer_frames.papers.catalogue import EXACT_COUNT
+from puffer_frames.papers.catalogue import EXACT_COUNT, NEIGHBOURS, WASSERSTEIN
 from puffer_frames.papers.quilt.scales import Chain
 from puffer_frames.priors.markov import ChainBox
 from puffer_frames.priors.series_rows import SeriesRows
@@ -79,8 +79,9 @@ def _assumed(facts: SeriesFacts) -> Iterator[Statement]:
             yield say("population-chain", confidence=f"{100 * facts.population.confidence:.6g}")
         if len(facts.chains) > 1:
             yield say("several-chains", chains=len(facts.chains))
+        no_pieces = facts.choice.theorem in (EXACT_COUNT, WASSERSTEIN, NEIGHBOURS)
         started = any(not isinstance(chain.initial, str) for chain in facts.chains)
-        yield _gaps(facts.rows, only_bridged=started or facts.choice.theorem == EXACT_COUNT)
+        yield _gaps(facts.rows, only_bridged=started or no_pieces)
     else:
         yield say("any-dependence")
         if not facts.rows.bridged and (facts.rows.skipped > 0).any():

@@ -154,7 +154,7 @@ class PufferAccessor(Generic[Frame, Answer]):
         noise: NoiseArgument = "laplace",
         nulls: NullsWord = "raise",
         unit: Name | None = None,
-        mechanism: MechanismWord = "auto",
+        mechanism: Literal["all"] | MechanismWord | Sequence[MechanismWord] = "auto",
         chain: ChainArgument = "estimated",
         initial: str | ArrayLike = "stationary",
         floor: float | None = None,

@@ -5,6 +5,7 @@ from puffer_frames.papers.bounded import bounded_scales
 from puffer_frames.papers.gaussian import gaussian_scale, tau_star, tau_star_bound, translation_scale
 from puffer_frames.papers.kantorovich import kantorovich_scale
 from puffer_frames.papers.mixture import mixture_scale, ubm_scale
+from puffer_frames.papers.neighbours import neighbour_scale
 from puffer_frames.papers.quilt.networks import network_quilt_scale
 from puffer_frames.papers.quilt.scales import quilt_approx_scale, quilt_scale
 from puffer_frames.papers.users import (
@@ -13,6 +14,7 @@ from puffer_frames.papers.users import (
     gaussian_presence_scale,
     presence_bound_scale,
     presence_scale,
+    sum_of_users,
     value_scale,
 )
 
@@ -26,11 +28,13 @@ __all__ = [
     "gaussian_scale",
     "kantorovich_scale",
     "mixture_scale",
+    "neighbour_scale",
     "network_quilt_scale",
     "presence_bound_scale",
     "presence_scale",
     "quilt_approx_scale",
     "quilt_scale",
+    "sum_of_users",
     "tau_star",
     "tau_star_bound",
     "translation_scale",

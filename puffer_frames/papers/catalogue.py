@@ -17,7 +17,7 @@ from puffer_frames.papers.bernoulli import bernoulli_scale
 from puffer_frames.papers.bounded import bounded_scales
 from puffer_frames.papers.gaussian import gaussian_scale, translation_scale
 from puffer_frames.papers.kantorovich import kantorovich_scale
-from puffer_frames.papers.mixture import mixture_scale
+from puffer_frames.papers.mixture import mixture_scale, ubm_scale
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Prior, Secret
 
@@ -107,6 +107,10 @@ def _mixture(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs)
     return mixture_scale(priors, epsilon=target.epsilon, delta=target.delta, pairs=pairs)
 
 
+def _ubm(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float:
+    return ubm_scale(priors, epsilon=target.epsilon, pairs=pairs)  # pure privacy is more than any delta
+
+
 def _bounded(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float:
     del pairs
     lows, highs = zip(*(prior.ends for prior in priors.values()), strict=True)
@@ -152,6 +156,13 @@ MIXTURE = Theorem(
     condition="mean component distance under the optimal W2 plan / epsilon",
     model="a Gaussian mixture per secret",
     scale=_mixture,
+)
+UBM = Theorem(
+    name="ubm",
+    source="[D24] Corollary 2",
+    condition="mean distance of the components of one number / epsilon",
+    model="a Gaussian mixture of all rows, its means adapted to each secret",
+    scale=_ubm,
 )
 BOUNDED = Theorem(
     name="bounded",
@@ -199,8 +210,15 @@ QUILT_APPROX = Theorem(name="Markov quilt, influences bounded by mixing", source
 EXACT_COUNT = Theorem(name="exact law of one count", source="docs/theory.md, section 10")
 TRANSPORT = Theorem(name="transport along the chain", source="docs/theory.md, section 10")
 GROUP = Theorem(name="group privacy of a whole piece", source="[SWC17] section 5")
+WASSERSTEIN = Theorem(name="Wasserstein mechanism", source="[SWC17] section 3")
+NEIGHBOURS = Theorem(name="influences of neighbours", source="[GK16], as in [SWC17]; docs/theory.md, section 10")
+ENTRY = Theorem(name="one entry, as if nothing depended on it", source="[SWC17]")
 
-THEOREMS: Mapping[str, Theorem] = {t.name: t for t in (TRANSLATION, GAUSSIAN, MIXTURE, KANTOROVICH, BERNOULLI, BOUNDED)}
+MIXTURES = (MIXTURE, UBM)
+"""Those whose fitted model depends on how many components are asked for."""
+THEOREMS: Mapping[str, Theorem] = {
+    t.name: t for t in (TRANSLATION, GAUSSIAN, MIXTURE, UBM, KANTOROVICH, BERNOULLI, BOUNDED)
+}
 """Those of columns, by the argument `theorem`."""
 MECHANISMS: Mapping[str, Theorem] = {
     "transport": TRANSPORT,
@@ -208,8 +226,13 @@ MECHANISMS: Mapping[str, Theorem] = {
     "quilt-approx": QUILT_APPROX,
     "exact": EXACT_COUNT,
     "group": GROUP,
+    "wasserstein": WASSERSTEIN,
+    "gk16": NEIGHBOURS,
+    "entry": ENTRY,
 }
 """Those of series, by the argument `mechanism`."""
+ALONE = ("transport", "exact", "wasserstein", "gk16", "entry")
+"""Those of them whose releases do not add up."""
 
 
 def check_theorem(name: str, /, *, noise: NoiseFamily = PUBLISHED_FOR) -> str:

@@ -15,8 +15,26 @@ from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.loss.engine import Laws
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.progress import watched
-from puffer_frames.papers.catalogue import BERNOULLI, GAUSSIAN, KANTOROVICH, MIXTURE, THEOREMS, TRANSLATION, Theorem
-from puffer_frames.priors.fitting import common_variance_preferred, fit_best, fit_finer, fit_mixture, group_moments
+from puffer_frames.papers.catalogue import (
+    BERNOULLI,
+    GAUSSIAN,
+    KANTOROVICH,
+    MIXTURE,
+    MIXTURES,
+    THEOREMS,
+    TRANSLATION,
+    UBM,
+    Theorem,
+)
+from puffer_frames.priors.fitting import (
+    NARROWEST,
+    common_variance_preferred,
+    em_step,
+    fit_best,
+    fit_finer,
+    fit_mixture,
+    group_moments,
+)
 from puffer_frames.priors.law_set import WIDEST, is_too_wide
 from puffer_frames.priors.prior import FloatArray, Prior, Secret, gaussian_priors
 from puffer_frames.priors.summary import Counts
@@ -27,6 +45,7 @@ FEW_VALUES = 256
 MOST_COMPONENTS = 5
 FINER = "gmm, more components"
 _FITS = "mixtures per secret"
+_HALVINGS = 64
 ONLY = "only"
 """Beside a mapping: no other belief than the mappings."""
 WORDS = ("fitted", "empirical", POPULATION, ONLY)
@@ -50,7 +69,7 @@ def learn(
       "auto": two values, bernoulli; at most 256, or more than 100 secrets, kantorovich; else Gaussian mixtures with the
       number of components of the smallest BIC: translation where every secret has one and a common variance has the
       smaller BIC, gaussian where every secret has one, gmm else.
-    - `components`: Number of components of "gmm"; by default by BIC, up to 5.
+    - `components`: Number of components of "gmm" or "ubm"; by default by BIC, up to 5.
     - `coupled`: "auto" takes no other theorems than those of a coupling: translation or, without a model, kantorovich.
     - `radius`: How far a value may be from the one it was counted as; the observed frequencies are known up to it.
     """
@@ -77,6 +96,8 @@ def learn(
         return chosen, empirical, empirical
     if chosen is MIXTURE:
         return chosen, _mixtures(counts, components), empirical
+    if chosen is UBM:
+        return chosen, _adapted(counts, components), empirical
     means, stds = group_moments(list(counts.values()))
     return chosen, gaussian_priors(counts, means, _pooled(stds, counts) if chosen is TRANSLATION else stds), empirical
 
@@ -91,9 +112,12 @@ def check_components(components: int | None, /, *, theorem: str) -> int | None:
     """Return the number of components; raise ArgumentError unless it is positive and a mixture is asked for."""
     if components is None:
         return None
-    if theorem not in ("auto", "gmm"):
+    if theorem not in ("auto", *(each.name for each in MIXTURES)):
         raise ArgumentError(
-            "components", rule='given with theorem="gmm" only', got=f"theorem={theorem!r}", hint="Leave it out."
+            "components",
+            rule='given with theorem="gmm" or "ubm" only',
+            got=f"theorem={theorem!r}",
+            hint="Leave it out.",
         )
     if isinstance(components, bool) or not isinstance(components, Integral) or components < 1:
         raise ArgumentError(
@@ -278,6 +302,30 @@ def _mixtures(counts: Mapping[Secret, Counts], components: int | None) -> dict[S
     if components is None:
         return {s: fit_best(*pair, most=MOST_COMPONENTS)[0] for s, pair in watched(counts.items(), label=_FITS)}
     return {s: fit_mixture(*pair, components=components) for s, pair in watched(counts.items(), label=_FITS)}
+
+
+def _adapted(counts: Mapping[Secret, Counts], components: int | None) -> dict[Secret, Prior]:
+    """A mixture of all rows, and the same for each secret with the means of its own rows: one step of EM.
+
+    A step that would change the order of the components is halved until it does not: they are matched by their order.
+    """
+    pooled = [np.concatenate(each) for each in zip(*counts.values(), strict=True)]
+    fit = (
+        fit_best(*pooled, most=MOST_COMPONENTS)[0]
+        if components is None
+        else fit_mixture(*pooled, components=components)
+    )
+    stds = np.maximum(fit.stds, NARROWEST * (fit.std or 1.0))
+    found = dict[Secret, Prior]()
+    for secret, (values, numbers) in counts.items():
+        step = em_step(values, numbers / numbers.sum(), fit.weights, fit.means, stds)[1][1] - fit.means
+        step[fit.stds == 0] = 0.0  # an atom stays at its value
+        for _ in range(_HALVINGS):
+            if (np.diff(fit.means + step) > 0).all():
+                break
+            step /= 2
+        found[secret] = Prior.mixture(fit.weights, fit.means + step, fit.stds)
+    return found
 
 
 def _finer_mixtures(counts: Mapping[Secret, Counts]) -> dict[Secret, Prior]:

@@ -21,7 +21,7 @@ from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.rounding import subtract_up, up
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.bounded import bounded_scales
-from puffer_frames.papers.catalogue import BOUNDED, KANTOROVICH, MIXTURE, PUBLISHED_FOR, Theorem
+from puffer_frames.papers.catalogue import BOUNDED, KANTOROVICH, MIXTURE, MIXTURES, PUBLISHED_FOR, Theorem
 from puffer_frames.papers.gaussian import translation_scale
 from puffer_frames.papers.kantorovich import kantorovich_scale
 from puffer_frames.priors.law_set import LawSet, is_refuted, is_too_wide
@@ -194,7 +194,7 @@ def _adds_up_from(
     """
     if theorem is BOUNDED and calibration == "theorem":
         return 0.0
-    shared = {"empirical"} if theorem is MIXTURE else {"empirical", "fitted"}
+    shared = {"empirical"} if theorem in MIXTURES else {"empirical", "fitted"}
     if not shared.issuperset(distances):
         return math.inf
     distance = max(distances.values())

@@ -19,7 +19,8 @@ from puffer_frames.loss.outcome import Loss, Verification
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.rounding import divide_up
 from puffer_frames.numbers.target import Target
-from puffer_frames.papers.catalogue import EXACT_COUNT, MECHANISMS, PUBLISHED_FOR, QUILT_CLASS
+from puffer_frames.papers.catalogue import ALONE, MECHANISMS, PUBLISHED_FOR, QUILT_CLASS
+from puffer_frames.papers.neighbours import neighbour_sum
 from puffer_frames.papers.quilt.gaps import Windows, gap_influence, gap_quilt, node_quilts
 from puffer_frames.papers.quilt.nodes import Quilt, QuiltScale
 from puffer_frames.papers.quilt.scales import Chain, approx_quilts, exact_quilts, largest_over
@@ -28,7 +29,7 @@ from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.choice import Choice, measure
 from puffer_frames.scales.search import is_private, scale_between, smallest_scale_of
 from puffer_frames.scales.series_counts import ReleasedCounts, has_law, nothing_to_hide
-from puffer_frames.scales.transported_series import choose_transported, suits_transport
+from puffer_frames.scales.transported_series import choose_transported, suits_transport, transported_losses
 
 SHORT = 300
 """Series up to this long are worked out whole."""
@@ -105,8 +106,8 @@ def choose_noise(
     2 r(a) + r(b) whatever the start, and the printed r(t). There is none for the exact loss of a count, and for other
     noise, of which it says nothing.
     """
-    if mechanism == "exact":
-        return _exact(chains, rows, counts, target, belief=belief, noise=noise)
+    if mechanism in ("exact", "wasserstein"):
+        return _exact(chains, rows, counts, target, mechanism=mechanism, belief=belief, noise=noise)
     if mechanism == "auto":
         return _least_noise(chains, rows, counts, target, belief=belief, noise=noise)
     if mechanism == "transport":
@@ -129,6 +130,8 @@ def choose_noise(
         published = max(divide_up(most * quilt.card, target.epsilon - quilt.influence) for quilt in printed)
         used = max(quilt.influence + most * quilt.card / scale for quilt in quilts) * (1 + 2**-50)
         loss = min(target.epsilon, used)
+        if mechanism == "entry":
+            loss = _loss_at(chains, rows, counts, scale)
     whole = {observed for _, observed in rows.extents()}
     alone = mechanism != "group" and any(quilt.influence == 0 and quilt.card in whole for quilt in quilts)
     return Choice(
@@ -143,7 +146,7 @@ def choose_noise(
                 epsilon=target.epsilon,
             )
         },
-        adds_up=True,
+        adds_up=mechanism not in ALONE,
         remarks=frozenset({"group noise"} if alone else ()),
     )
 
@@ -182,6 +185,12 @@ def _quilts(
     whole = Quilt(card=max(n for _, n in extents), influence=0.0)
     if mechanism == "group":
         return (whole,)
+    if mechanism == "entry":
+        return (Quilt(card=1, influence=0.0),)
+    if mechanism == "gk16":
+        worst = 2 * max(neighbour_sum(chain, length=times) for chain in chains for times, _ in extents)
+        own = Quilt(card=1, influence=math.nextafter(epsilon - epsilon / worst, math.inf))
+        return (own,) if worst < whole.card else (whole,)
     scales: dict[str, Callable[..., QuiltScale]] = {
         "quilt": partial(exact_quilts, epsilon=epsilon),
         "quilt-approx": partial(approx_quilts, epsilon=epsilon, rule="tight"),
@@ -254,9 +263,17 @@ def _over_extents(
 
 
 def _exact(
-    chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, target: Target, *, belief: str, noise: NoiseFamily
+    chains: list[Chain],
+    rows: SeriesRows,
+    counts: ReleasedCounts,
+    target: Target,
+    *,
+    mechanism: str,
+    belief: str,
+    noise: NoiseFamily,
 ) -> Choice:
-    _check_exact(chains, rows, counts, noise)
+    """The smallest scale for one count, or that of the largest W-infinity distance of its laws."""
+    _check_exact(chains, rows, counts, noise, mechanism=mechanism)
     counted = np.array([k == counts.released[-1] for k in range(len(rows.states))])
     known = [chain for chain in chains if isinstance(chain, MarkovChain)]  # a box has none: refused before
     patterns = rows.patterns(from_start=has_law(chains))
@@ -270,10 +287,14 @@ def _exact(
             got="one whose counts are the same whatever the state",
             hint='Use mechanism="quilt", or another chain.',
         )
+    published = None
+    if mechanism == "wasserstein":
+        published = divide_up(_distance(known, counted, patterns), target.epsilon)
+        scale = max(scale, divide_up(published * target.epsilon, noise.unrounded(target.pure).epsilon))
     brackets = [measure(engine, scale, target)[0].pure_loss for engine in engines]
     return Choice(
-        theorem=EXACT_COUNT,
-        published_scale=None,
+        theorem=MECHANISMS[mechanism],
+        published_scale=published,
         scale=scale,
         binding_belief=belief,
         verified={
@@ -285,6 +306,26 @@ def _exact(
         },
         adds_up=False,
     )
+
+
+def _distance(chains: list[MarkovChain], counted: NDArray[np.bool_], patterns: list[NDArray[np.bool_]]) -> float:
+    """The largest W-infinity distance of a count of series with rows at these times, given a state at any time."""
+    farthest = 0.0
+    for seen in patterns:
+        if seen.sum() > farthest:
+            check_length(seen.size)
+            loss = count_loss(chains, counted.tolist(), length=seen.size, observed=seen)
+            farthest = max(farthest, 0.0 if loss is None else loss.distance)
+    return farthest
+
+
+def _loss_at(chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, scale: float) -> float:
+    """Upper bound of the loss of Laplace noise of any scale: by transport, where there is such a bound."""
+    whole = counts.lipschitz * max(seen for _, seen in rows.extents()) / scale
+    with suppress(ArgumentError):
+        engines = transported_losses(chains, rows, counts, PUBLISHED_FOR)
+        return min(whole, max(engine.pure(scale).bracket.upper for engine in engines))
+    return whole
 
 
 def _losses(
@@ -332,13 +373,15 @@ def _check_work(patterns: list[NDArray[np.bool_]], whole: list[NDArray[np.bool_]
         )
 
 
-def _check_exact(chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, noise: NoiseFamily) -> None:
+def _check_exact(
+    chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, noise: NoiseFamily, *, mechanism: str
+) -> None:
     """Raise ArgumentError for what has no exact law of a count."""
     with_gaps = [times for times, seen in rows.extents(from_start=has_law(chains)) if times > seen]
     check_length(max(with_gaps, default=1))
     if noise != PUBLISHED_FOR or (counts.several and len(rows.states) != 2):
         raise ArgumentError(
-            'mechanism="exact"',
+            f'mechanism="{mechanism}"',
             rule="for one count and Laplace noise",
             got=f"{len(counts.released)} counts and {noise.title} noise",
             hint='Name one state (bins=["a"]), or use mechanism="quilt".',

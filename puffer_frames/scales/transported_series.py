@@ -47,7 +47,7 @@ def choose_transported(
     Raises ArgumentError for other noise than Laplace's, and chains that the bound does not take; CalibrationError where
     the chain leaves no state open.
     """
-    engines = _engines(chains, rows, counts, noise)
+    engines = transported_losses(chains, rows, counts, noise)
     if not any(engine.hides for engine in engines):
         raise nothing_to_hide()
     asked = counts.unrounded(target.pure, noise)
@@ -74,7 +74,7 @@ def choose_transported(
     )
 
 
-def _engines(
+def transported_losses(
     chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, noise: NoiseFamily
 ) -> list[TransportedLoss]:
     """The bound of the longest series; where the chain runs on through gaps that of each, if they are few."""

@@ -113,7 +113,7 @@ def test_columns_of_any_name():
 def test_codes_in_no_row(library):
     frame = library.DataFrame(COLUMNS)
     asked = {"secret": "level", "public": "status", "epsilon": 1.0, "nulls": "drop"}
-    with pytest.warns(SuspectValuesWarning, match="null_values of the column 'status' name codes that are in no row: 'DK'"):
+    with pytest.warns(SuspectValuesWarning, match="column 'status' name codes that are in no row: 'DK'"):
         puffer_frames.calibrate(frame, **asked, null_values={"status": ["dk", "DK"]})
     with pytest.warns(SuspectValuesWarning, match="(?s)in no row: '-9'.*Write numbers without quotation marks"):
         puffer_frames.calibrate(frame, **asked, null_values={"level": ["-9"]})

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import few
+from scipy.stats import norm
 
 import puffer_frames
-from puffer_frames import Noise, UnsoundTheoremWarning
-from puffer_frames.core import Prior, hockey_stick, pure_loss, smallest_scale
+from puffer_frames import Noise, UnsoundTheoremWarning, load_plan
+from puffer_frames.core import Prior, fit_mixture, hockey_stick, pure_loss, smallest_scale
 from puffer_frames.errors import ArgumentError, PriorError
 from puffer_frames.papers import (
     gaussian_scale,
@@ -144,6 +145,36 @@ def test_the_release_never_uses_a_refuted_scale(counterexample_rows):
     assert exact.scale == pytest.approx(plan.scale, rel=1e-6)
 
 
+def test_a_background_model_is_adapted_and_its_scale_raised(counterexample_rows, tmp_path):
+    """[D24] Corollary 2: one mixture of all rows, whose means are those of the rows of a secret by one step of EM."""
+    noise = Noise(theorem="ubm", components=2, calibration="theorem")
+    asked = {"secret": "s", "public": "x", "epsilon": 1.0, "mechanism": noise, "beliefs": "fitted"}
+    with pytest.warns(UnsoundTheoremWarning, match="got a pure loss of 1.9"):
+        plan = counterexample_rows.puffer.calibrate(**asked)
+    fitted = plan.priors
+    (first, second), weights = fitted.values(), fitted["s"].weights
+    assert (first.weights == second.weights).all()
+    assert (first.stds == second.stds).all()
+    x = counterexample_rows["x"].to_numpy()
+    background = fit_mixture(x, np.ones(x.size), components=2)
+    for secret, prior in fitted.items():
+        own = x[counterexample_rows["s"] == secret, None]
+        shares = weights * norm.pdf(own, background.means, background.stds)
+        shares /= shares.sum(axis=1, keepdims=True)
+        assert prior.means == pytest.approx((shares * own).sum(axis=0) / shares.sum(axis=0), rel=1e-6, abs=1e-6)
+    assert plan.published_scale == pytest.approx(float(weights @ abs(first.means - second.means)), rel=1e-9)
+    assert plan.published_scale == pytest.approx(50, rel=0.05)
+    assert plan.scale > 1.5 * plan.published_scale
+    assert pure_loss(first, second, scale=plan.scale).upper <= 1.0
+    assert not plan.choices["x"].adds_up
+    plan.save(tmp_path / "plan")
+    assert load_plan(tmp_path / "plan").scale == plan.scale
+    found = counterexample_rows.puffer.compare(
+        secret="s", public="x", epsilon=1.0, mechanism=Noise(theorem="ubm", components=2), beliefs="fitted"
+    )
+    assert found[["theorem", "verdict"]].to_numpy().tolist() == [["ubm", "refuted"]]
+
+
 @pytest.mark.filterwarnings("ignore::puffer_frames.errors.WeakGuaranteeWarning")
 def test_release_with_priors_given_by_hand(counterexample_rows):
     plan = counterexample_rows.puffer.calibrate(
@@ -168,8 +199,6 @@ def test_mixture_theorem_has_no_pure_form(counterexample_rows):
 
 
 def test_tau_star_and_its_bound():
-    from scipy.stats import norm
-
     for delta in (0.9, 0.5, 0.1, 1e-3, 1e-6, 1e-12, 1e-100, 1e-300):
         assert tau_star(delta) == pytest.approx(norm.isf(delta / 2), rel=1e-12)
         assert tau_star(delta) <= tau_star_bound(delta)

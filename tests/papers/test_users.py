@@ -1,14 +1,16 @@
 """Published numbers of sums over users: docs/theory.md, sections 7 and 12; [DLYZ], [D24] section III-B."""
 
+import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
 from conftest import table
 
-from puffer_frames.core import Prior, pure_loss, smallest_scale
-from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.core import Prior, pure_loss, smallest_scale, w_infinity
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError
 from puffer_frames.papers import (
     bernoulli_exact_scale,
     bernoulli_neighbour_scale,
@@ -18,6 +20,7 @@ from puffer_frames.papers import (
     kantorovich_scale,
     presence_bound_scale,
     presence_scale,
+    sum_of_users,
     tau_star,
     value_scale,
 )
@@ -32,6 +35,20 @@ def test_values_and_absence():
     assert value_scale([(5, None)], epsilon=1.0) == 5
     assert presence_bound_scale({4: P4}, epsilon=1.0) == 5
     assert kantorovich_scale({"P": P4, "Q": Q4}, epsilon=1.0) == 2
+
+
+def test_laws_of_sums_by_enumeration():
+    laws = [Prior.bernoulli(0.3), P4, Prior.empirical([-1, 2.5, 7], [1, 2, 4]), ABSENT]
+    found, chances = sum_of_users(laws), {}
+    for atoms in itertools.product(*(zip(law.means.tolist(), law.levels[0].tolist()) for law in laws)):
+        value, mass = sum(x for x, _ in atoms), math.prod(Fraction(level) for _, level in atoms)
+        chances[value] = chances.get(value, 0) + mass / math.prod(law.levels[1] for law in laws)
+    assert found.means.tolist() == sorted(chances)
+    levels, total = found.levels
+    assert [Fraction(int(level), int(total)) for level in levels] == [chances[value] for value in sorted(chances)]
+    assert w_infinity(sum_of_users([P4, *laws[:1]]), sum_of_users([Q4, *laws[:1]])) == 2  # [DLYZ] Figure 6
+    with pytest.raises(PriorError, match="at least one user"):
+        sum_of_users([])
 
 
 @pytest.mark.parametrize(("epsilon", "scale"), [(0.1, 30.556039), (0.5, 6.515437), (1.0, 3.469770)])

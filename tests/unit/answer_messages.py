@@ -12,6 +12,7 @@ from puffer_frames.papers import (
     presence_scale,
     quilt_approx_scale,
     quilt_scale,
+    sum_of_users,
     value_scale,
 )
 
@@ -142,6 +143,10 @@ ANSWERS = {
         lambda: gaussian_presence_scale({0: PEAKS}, epsilon=1, delta=0.1),
         lambda: presence_scale({0: PEAKS}, epsilon=1),
     ),
+    "a sum of Gaussians": (
+        lambda: sum_of_users([Prior.gaussian(0, 1)]),
+        lambda: sum_of_users([Prior.bernoulli(0.5)]),
+    ),
     "a probability above 1": (
         lambda: bernoulli_presence_scale(1.5, epsilon=1),
         lambda: bernoulli_presence_scale(0.5, epsilon=1),
@@ -176,6 +181,14 @@ ANSWERS = {
         show(SERIES.assign(state=list("abcabcabcabc")), mechanism="exact", chain="estimated", bins=["a"]),
     ),
     "mechanism": (show(mechanism="markov"), show(mechanism="quilt")),
+    "no mechanism to compare": (show(mechanism=[]), show(mechanism=["auto"])),
+    "one entry": (show(mechanism="entry"), show(mechanism="quilt")),
+    "neighbours that tell much": (show(mechanism="gk16"), show(mechanism="quilt")),
+    "neighbours and delta": (
+        show(mechanism="gk16", noise="gaussian", delta=1e-5),
+        show(mechanism="quilt", noise="gaussian", delta=1e-5),
+    ),
+    "compared with a ledger": (show(mechanism="all", ledger="book"), show(mechanism="all")),
     "per": (show(per="state"), show(per="pooled")),
     "query of a series": (show(query="median"), show(query="counts")),
     "a sum of words": (show(query="sum"), show(SERIES.assign(state=[1, 4] * 6), query="sum")),

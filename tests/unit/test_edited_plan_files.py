@@ -24,7 +24,7 @@ WORDS = (
     ("independent", "any", "repeated"),
     ("exact", "theorem"),
     ("each", "one"),
-    ("auto", "kantorovich", "bernoulli", "bounded", "gaussian", "gmm", "translation", "joint", "coupled"),
+    ("auto", "kantorovich", "bernoulli", "bounded", "gaussian", "gmm", "ubm", "translation", "joint", "coupled"),
     ("raise", "drop", "sample"),
     ("empirical", "fitted", "population"),
 )

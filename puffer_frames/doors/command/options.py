@@ -75,7 +75,7 @@ PLANNED: Mapping[str, Option] = {
     "sequential_cap": Option("LOSS", "of a whole table: largest loss of a column under any law", values.number),
     "sequential_preserve": Option("WORD", "of a whole table: marginal or none", values.number_or_word),
     "sequential_derived": Option("WORD", "of a whole table: auto or none", values.number_or_word),
-    "theorem": Option("WORD", "auto, translation, gaussian, gmm, kantorovich, bernoulli or bounded"),
+    "theorem": Option("WORD", "auto, translation, gaussian, gmm, ubm, kantorovich, bernoulli or bounded"),
     "calibration": Option("WORD", "exact or theorem"),
     "beliefs": Option(
         "BELIEF[,...]",

@@ -19,7 +19,17 @@ from puffer_frames.mechanisms.request import Request
 from puffer_frames.noise.column_noise import unknown_stratum
 from puffer_frames.numbers.records import refused
 from puffer_frames.numbers.target import Target
-from puffer_frames.papers.catalogue import BERNOULLI, BOUNDED, GAUSSIAN, KANTOROVICH, MIXTURE, THEOREMS, TRANSLATION
+from puffer_frames.papers.catalogue import (
+    BERNOULLI,
+    BOUNDED,
+    GAUSSIAN,
+    KANTOROVICH,
+    MIXTURE,
+    MIXTURES,
+    THEOREMS,
+    TRANSLATION,
+    UBM,
+)
 from puffer_frames.priors.apart import by_column
 from puffer_frames.priors.fitting import group_moments
 from puffer_frames.priors.joint_counts import JointCounts
@@ -299,12 +309,15 @@ def _is_model(choice: Choice, request: Request, summary: Summary) -> bool:
     if theorem not in named_ones or set(choice.priors) != set(summary.counts):
         return False
     means, stds = group_moments(list(summary.counts.values()))
+    if theorem is UBM:  # whose priors have one variance per component, not that of the rows
+        own = learn(summary.counts, theorem=UBM.name, components=request.components)[1].values()
+        means, stds = (np.array([getattr(prior, name) for prior in own]) for name in ("mean", "std"))
     spread = max(float(np.ptp(means)), float(stds.max()))
     fits = [abs(prior.mean - mean) <= _FIT * spread for prior, mean in zip(choice.priors.values(), means, strict=True)]
     if theorem is not TRANSLATION:
         fits += [abs(prior.std - std) <= _FIT * spread for prior, std in zip(choice.priors.values(), stds, strict=True)]
     single = all(prior.means.size == 1 for prior in choice.priors.values())
-    return all(fits) and (single or theorem is MIXTURE)
+    return all(fits) and (single or theorem in MIXTURES)
 
 
 def _agreed(stored: Choice, found: Choice) -> Choice:

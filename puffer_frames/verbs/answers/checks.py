@@ -28,15 +28,17 @@ _COLUMNS = ("epsilon", "query", "scale", "expected_error", "reach_95")
 Arguments = TypeVar("Arguments", AggregateArguments, HistogramArguments)
 
 
-def one_by_one(arguments: Arguments, /) -> list[Arguments] | None:
-    """The arguments with each of several epsilons; None where there is one.
+def one_by_one(arguments: Arguments, /, *, compared: bool = False) -> list[Arguments] | None:
+    """The arguments with each of several epsilons; None where there is one, and no mechanisms are compared.
 
     Raises ArgumentError for an empty list, and a ledger, into which nothing would be written.
     """
     given: Any = arguments.epsilon
     several = isinstance(given, Sequence) and not isinstance(given, str)
     if not (several or getattr(given, "ndim", 0) > 0):
-        return None
+        if not compared:
+            return None
+        given = [given]
     pairs: Any = getattr(arguments, "pairs", None)
     once: dict[str, Any] = {"pairs": list(pairs)} if isinstance(pairs, Iterator) else {}  # it can be read once
     found = [replace(arguments, epsilon=epsilon, **once) for epsilon in given]
@@ -45,9 +47,9 @@ def one_by_one(arguments: Arguments, /) -> list[Arguments] | None:
     if arguments.ledger is not None:
         raise ArgumentError(
             "ledger",
-            rule="left out where epsilon lists several numbers",
+            rule="left out where several epsilons or mechanisms are compared",
             got="one",
-            hint="Nothing is released then: choose one epsilon, and name the ledger with it.",
+            hint="Nothing is released then: choose one epsilon and mechanism, and name the ledger with them.",
         )
     return found
 
@@ -67,8 +69,9 @@ def errors_at(
 
 
 def curve_of(table: Table, rows: Sequence[Sequence[object]], /) -> NativeFrame:
-    """A small frame of the rows of a curve."""
-    columns = zip(_COLUMNS, map(list, zip(*rows, strict=True)), strict=True)
+    """A small frame of the rows of a curve, or of those of several mechanisms."""
+    names = _COLUMNS if len(rows[0]) == len(_COLUMNS) else ("mechanism", *_COLUMNS, "loss", "reason")
+    columns = zip(names, map(list, zip(*rows, strict=True)), strict=True)
     return table.answers(labels={}, numbers=dict(columns))
 
 

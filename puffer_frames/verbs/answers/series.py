@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from operator import mul
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,7 +16,7 @@ from puffer_frames.certificates.build import of_choices, of_table
 from puffer_frames.certificates.of_series import SeriesFacts, series_statements, series_subject
 from puffer_frames.certificates.record import MOST_VALUES, Certificate
 from puffer_frames.certificates.sentences import warnings_of
-from puffer_frames.errors import LedgerNoiseWarning, warn
+from puffer_frames.errors import ArgumentError, CalibrationError, LedgerNoiseWarning, PriorError, warn
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import Table, open_table
 from puffer_frames.noise.family import NoiseFamily
@@ -31,8 +33,16 @@ from puffer_frames.scales.series import choose_noise
 from puffer_frames.scales.series_counts import ReleasedCounts
 from puffer_frames.scales.transported_series import suits_transport
 from puffer_frames.verbs.answers.checks import curve_of, errors_at, one_by_one
-from puffer_frames.verbs.answers.series_request import SeriesRequest, check_bins, check_numbers
+from puffer_frames.verbs.answers.series_request import (
+    SeriesRequest,
+    check_bins,
+    check_numbers,
+    check_released,
+    compared_mechanisms,
+)
 from puffer_frames.verbs.requests.arguments import HistogramArguments, takes
+
+NOT_HIDDEN = "for comparison: a value is hidden only where nothing else depends on it"
 
 
 @takes(HistogramArguments)
@@ -58,16 +68,20 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         Greater than 0. Several give a curve: nothing is drawn or spent.
     delta : float
         0, except for Gaussian noise.
-    mechanism : "auto", "transport", "quilt", "quilt-approx", "exact" or "group"
+    mechanism : "auto", "transport", "quilt", "quilt-approx", "exact", "group", "wasserstein", "gk16", "entry", "all", \
+    or several
         "transport": a bound of the loss from step to step: the least noise for series that tend to stay, more than
         needed where states alternate; Laplace noise, one release. "quilt": the Markov Quilt Mechanism with exact
         influences, whose releases add up. "quilt-approx": with influences bounded by how fast the chain mixes.
         "exact": the exact loss of one count (two states, or one of `bins`; at most 2,000 times where there are gaps or
         the chain is slow to forget its state).
-        "group": the privacy of a whole series, which needs no chain, for comparison. "auto": for one chain of at most
-        12 states with a stationary or given start the least noise of "transport", "exact" (one count of two states, or
-        of at most 300 times, without gaps) and "quilt" (with bridged gaps); "quilt" for everything else, with a
-        `ledger` and for per="both".
+        "group": the privacy of a whole series, which needs no chain, for comparison. "wasserstein": the largest
+        W-infinity distance of the laws of one count; limits as for "exact". "gk16": by how much the neighbours of a
+        value tell of it, where that is little; one release. "entry": noise for one value, as if no other depended on
+        it; in comparisons only. "all", or several: a comparison, nothing is drawn or spent. "auto": for one chain of
+        at most 12 states with a stationary or given start the least noise of "transport", "exact" (one count of two
+        states, or of at most 300 times, without gaps) and "quilt" (with bridged gaps); "quilt" for everything else,
+        with a `ledger` and for per="both".
     chain : "estimated", "population", Population(), transition matrix, MarkovChain or several
         Rows from, columns to, in ascending order of the states. Several: the guarantee covers each. "population": every
         matrix that the series do not refute with 95 % confidence, and every start; for quilts. Not used, nor are
@@ -108,8 +122,10 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         In memory; from Spark pandas, from DuckDB PyArrow. A row per histogram and state: the unit (where there are
         several histograms), the state (for a sum or mean the `query`), `answer`, `scale`, `expected_error` (mean
         absolute noise), `lower_95` and `upper_95`. Certificate attached. For several epsilons, a row of each:
-        `epsilon`, `query`, `scale`, `expected_error` and `reach_95` of a count or sum, or of a frequency or mean of the
-        shortest series (the noise is within it with probability 0.95), without a certificate.
+        `mechanism` (of several), `epsilon`, `query`, `scale`, `expected_error` and `reach_95` of a count or sum, or of
+        a frequency or mean of the shortest series (the noise is within it with probability 0.95), without
+        a certificate. Of several mechanisms also an upper bound of the `loss`, of "entry" by transport, and the
+        `reason` why one does not apply.
 
     Raises
     ------
@@ -155,10 +171,12 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     >>> list(found.columns), round(float(found["scale"].iloc[0]), 3)
     (['activity', 'answer', 'scale', 'expected_error', 'lower_95', 'upper_95'], 1.466)
     """
-    table, several = open_table(frame), one_by_one(arguments)
+    table, compared = open_table(frame), compared_mechanisms(arguments.mechanism)
+    several = one_by_one(arguments, compared=bool(compared))
     if several is not None:
-        return _curve(table, several)
+        return _curve(table, several, compared)
     request = SeriesRequest.of(arguments, table.labels)
+    check_released(request.mechanism)
     rows = table.read_series(request.columns)
     released = _released(request, arguments, rows)
     warn_of_weakness(request.target, rows=rows.rows)
@@ -243,19 +261,30 @@ def _choice(request: SeriesRequest, chains: list[Chain], rows: SeriesRows, relea
     )
 
 
-def _curve(table: Table, several: Sequence[HistogramArguments]) -> NativeFrame:
-    """Scales and errors of counts at several epsilons."""
-    requests = [SeriesRequest.of(one, table.labels) for one in several]
-    rows = table.read_series(requests[0].columns)
-    released = _released(requests[0], several[0], rows)
-    chains, found = _chains(requests[0], several[0], rows), []
-    per_unit = rows.counts if requests[0].per != "pooled" else rows.counts.sum(axis=0, keepdims=True)
-    shortest = int(per_unit.sum(axis=1).min())
-    for request in requests:
-        noise = request.noise.at(_choice(request, chains, rows, released).scale)
-        named = {"counts": "count" if request.counts else "frequency"}.get(request.query, request.query)
-        noises, divisor = {"sum": noise, named: noise}, 1 if request.counts else shortest
-        found += errors_at(request.target.epsilon, noises, {named: Fraction(divisor)})
+def _curve(table: Table, several: Sequence[HistogramArguments], compared: Sequence[str]) -> NativeFrame:
+    """Scales and errors at several epsilons; of compared mechanisms the loss too, or why one does not apply."""
+    found, unknown = list[Sequence[object]](), (math.nan,) * 4
+    asked = [SeriesRequest.of(replace(one, mechanism="group") if compared else one, table.labels) for one in several]
+    rows = table.read_series(asked[0].columns)
+    released = _released(asked[0], several[0], rows)
+    chains = _chains(replace(asked[0], mechanism="quilt") if compared else asked[0], several[0], rows)
+    per_unit = rows.counts if asked[0].per != "pooled" else rows.counts.sum(axis=0, keepdims=True)
+    divisor = Fraction(1 if asked[0].counts else int(per_unit.sum(axis=1).min()))
+    name = {"counts": "count" if asked[0].counts else "frequency"}.get(asked[0].query, asked[0].query)
+    for one, mechanism in product(several, compared or (several[0].mechanism,)):
+        try:
+            request = SeriesRequest.of(replace(one, mechanism=cast(Any, mechanism)), table.labels)
+            if not compared:
+                check_released(request.mechanism)
+            choice = _choice(request, chains if request.chained else [], rows, released)
+        except (ArgumentError, CalibrationError, PriorError) as error:
+            if not compared:
+                raise
+            found.append((mechanism, float(cast(Any, one.epsilon)), name, *unknown, str(error).splitlines()[0]))
+            continue
+        noise, loss = request.noise.at(choice.scale), choice.verified[request.belief].pure_loss.upper
+        (row,) = errors_at(request.target.epsilon, {"sum": noise, name: noise}, {name: divisor})
+        found.append((mechanism, *row, loss, NOT_HIDDEN if mechanism == "entry" else "") if compared else row)
     return curve_of(table, found)
 
 

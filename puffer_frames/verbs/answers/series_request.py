@@ -15,7 +15,7 @@ from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.totals import COLUMNS
 from puffer_frames.numbers.arguments import check_flag, check_word
 from puffer_frames.numbers.target import Target
-from puffer_frames.papers.catalogue import MECHANISMS
+from puffer_frames.papers.catalogue import ALONE, MECHANISMS
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.chains import as_population
 from puffer_frames.scales.learned import POPULATION, Population
@@ -132,7 +132,7 @@ def _check_sum(arguments: HistogramArguments, query: str, *, mechanism: str) -> 
                 got="bins" if name == "bins" else repr(arguments.counts),
                 hint='It belongs to query="counts".',
             )
-    if mechanism == "exact":
+    if mechanism in ("exact", "wasserstein"):
         raise ArgumentError(
             "mechanism",
             rule='"transport", "quilt", "quilt-approx" or "group" for a sum or mean',
@@ -169,8 +169,35 @@ def check_numbers(states: Sequence[Secret], query: str, /) -> list[int]:
     return found
 
 
+def compared_mechanisms(mechanism: object, /) -> tuple[str, ...]:
+    """The mechanisms of a comparison; none where one is named.
+
+    Raises
+    ------
+    ArgumentError
+        For an empty list, and a word that is none.
+    """
+    if isinstance(mechanism, str):
+        return tuple(MECHANISMS) if mechanism == "all" else ()
+    listed = tuple(mechanism) if isinstance(mechanism, Iterable) else (mechanism,)
+    for word in listed or ("",):
+        check_word(word, "mechanism", ("auto", *MECHANISMS))
+    return listed
+
+
+def check_released(mechanism: str, /) -> None:
+    """Raise ArgumentError for what is there to be compared alone."""
+    if mechanism == "entry":
+        raise ArgumentError(
+            "mechanism",
+            rule='another one than "entry", which hides a value only where nothing else depends on it',
+            got="'entry'",
+            hint='Use mechanism="quilt"; mechanism="all" compares.',
+        )
+
+
 def _check_both(per: str, *, mechanism: str, unit: object) -> None:
-    alone = mechanism in ("exact", "transport")
+    alone = mechanism in ALONE
     if per == "both" and (alone or unit is None):
         raise ArgumentError(
             "per",
@@ -198,6 +225,10 @@ def _check_unused(arguments: HistogramArguments, noise: NoiseFamily, *, delta: f
             rule='"estimated", "population", a transition matrix or a MarkovChain',
             got=repr(chain),
             hint='Leave it out for "estimated".',
+        )
+    if noise.needs_delta and arguments.mechanism == "gk16":
+        raise ArgumentError(
+            'mechanism="gk16"', rule="with delta 0", got=f"{noise.title} noise", hint='Use mechanism="quilt".'
         )
     estimated = (isinstance(chain, str) and chain == "estimated") or (
         isinstance(initial, str) and initial == "estimated"

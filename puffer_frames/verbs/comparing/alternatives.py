@@ -13,7 +13,16 @@ from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.noise.options import Noise
 from puffer_frames.mechanisms.sequential.options import Sequential
 from puffer_frames.numbers.target import Target
-from puffer_frames.papers.catalogue import BERNOULLI, BOUNDED, GAUSSIAN, KANTOROVICH, MIXTURE, TRANSLATION
+from puffer_frames.papers.catalogue import (
+    BERNOULLI,
+    BOUNDED,
+    GAUSSIAN,
+    KANTOROVICH,
+    MIXTURE,
+    MIXTURES,
+    TRANSLATION,
+    UBM,
+)
 from puffer_frames.scales.beliefs import ONLY
 from puffer_frames.scales.joint.coupled import MOST_COLUMNS
 from puffer_frames.scales.learned import Contamination, LearnedBelief
@@ -26,8 +35,8 @@ WITHIN_CAP = "contaminated, any law within 8"
 SEEING = "channel that sees the secret"
 NETWORK = "network"
 """What the guarantee of a table that is released column by column is under."""
-MODELS = (TRANSLATION.name, GAUSSIAN.name, MIXTURE.name)
-"""Theorems that fit a model."""
+MODELS = (TRANSLATION.name, GAUSSIAN.name, MIXTURE.name, UBM.name)
+"""Theorems that fit a model; the last one is compared where it is named."""
 BELIEFS = ("fitted", "empirical", Contamination(), "population")
 FAMILIES = (Noise(), Noise("gaussian"))
 """What "noise" stands for; the latter with a delta alone."""
@@ -46,7 +55,8 @@ class Rows:
 
     def has(self, theorem: str, /) -> bool:
         """Whether it is noise with this theorem, or with any."""
-        return isinstance(self.options, Noise) and self.options.theorem in ("auto", theorem)
+        known = (theorem,) if theorem == UBM.name else ("auto", theorem)
+        return isinstance(self.options, Noise) and self.options.theorem in known
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +81,7 @@ class Alternative:
             return options
         if options.theorem != theorem:  # what else was said of noise is for some theorems alone
             weights = options.weights if theorem == "auto" else None
-            components = options.components if theorem == MIXTURE.name else None
+            components = options.components if theorem in {each.name for each in MIXTURES} else None
             options = replace(options, theorem=theorem, weights=weights, components=components)  # type: ignore[arg-type]
         return replace(options, calibration="theorem") if theorem == BOUNDED.name else options
 

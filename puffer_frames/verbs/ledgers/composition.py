@@ -18,7 +18,7 @@ from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.numbers.presentation import as_html, as_text, odds_text, plain, shown, shown_names
 from puffer_frames.numbers.rounding import as_written, sum_as_written, up, up_as_written
 from puffer_frames.numbers.target import Target
-from puffer_frames.papers.catalogue import BOUNDED, MIXTURE, PUBLISHED_FOR
+from puffer_frames.papers.catalogue import BOUNDED, MIXTURES, PUBLISHED_FOR
 from puffer_frames.priors.apart import by_column, pairs_within
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.pairs import Pairs, check_pairs
@@ -402,7 +402,7 @@ def _is_of_table(belief: str, certificate: Certificate) -> bool:
 
     A fitted mixture depends on how many components were asked for.
     """
-    return belief == EMPIRICAL or (belief == "fitted" and certificate.theorem != MIXTURE.name)
+    return belief == EMPIRICAL or (belief == "fitted" and certificate.theorem not in {each.name for each in MIXTURES})
 
 
 def _has_room(base: Certificate, planned: Sequence[Certificate]) -> bool:

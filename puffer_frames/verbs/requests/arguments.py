@@ -34,7 +34,9 @@ from puffer_frames.scales.learned import LearnedBelief
 from puffer_frames.verbs.ledgers.reserved import LedgerArgument
 
 ProtectWord: TypeAlias = Literal["presence", "value", "value-or-absence", "replacement"]
-MechanismWord: TypeAlias = Literal["auto", "transport", "quilt", "quilt-approx", "exact", "group"]
+MechanismWord: TypeAlias = Literal[
+    "auto", "transport", "quilt", "quilt-approx", "exact", "group", "wasserstein", "gk16", "entry"
+]
 QueryWord: TypeAlias = Literal["sum", "count", "mean"]
 
 P = ParamSpec("P")
@@ -118,7 +120,8 @@ class HistogramArguments(AnswerArguments):
     state: Name
     time: Name
     unit: Name | None = None
-    mechanism: MechanismWord = "auto"
+    mechanism: Literal["all"] | MechanismWord | Sequence[MechanismWord] = "auto"
+    """Several for a comparison."""
     chain: ChainArgument = "estimated"
     initial: str | ArrayLike = "stationary"
     floor: float | None = None
