@@ -58,7 +58,7 @@ def renyi_divergence(p: Prior, q: Prior, /, *, order: float, scale: float) -> Br
     if not 1 < order < math.inf or not scale:
         what, got = ("order", f"{order:g}") if scale else ("scale", "0")
         rule = "finite and greater than 1" if scale else "greater than 0"
-        raise ArgumentError(what, rule=rule, got=got, hint="Write renyi_divergence(p, q, order=2, scale=1).")
+        raise ArgumentError(what, rule=rule, got=got, hint="Order 2 and scale 1 are valid.")
     check_priors((p, q))
     engine = privacy_loss({0: p, 1: q}, noise=Laplace())
     known = dict(engine.ratio_cells(scale) or ()) if isinstance(engine, KnownInCells) else {}
