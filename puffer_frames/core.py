@@ -9,6 +9,7 @@
 
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import hockey_stick, pure_loss
+from puffer_frames.loss.renyi import renyi_divergence
 from puffer_frames.mechanisms.batch_report import BatchReport
 from puffer_frames.mechanisms.channel.best import FoundChannel, best_channel
 from puffer_frames.priors.fitting import fit_gaussian, fit_mixture
@@ -42,6 +43,7 @@ __all__ = [
     "hockey_stick",
     "network_scale",
     "pure_loss",
+    "renyi_divergence",
     "smallest_scale",
     "transport_plan",
     "w_infinity",

@@ -49,7 +49,7 @@ def test_the_signature_begins_with_what_every_call_names():
     names = list(inspect.signature(puffer_frames.privatize).parameters)
     assert names[:7] == ["frame", "secret", "public", "epsilon", "delta", "mechanism", "beliefs"]
     assert names[-4:] == ["layout", "ledger", "about", "rng"]
-    assert len(names) == 19
+    assert len(names) == 20
 
 
 @pytest.mark.parametrize(

@@ -250,7 +250,7 @@ def test_refused_files(released, tmp_path):
     certificate, folder = released
     with pytest.raises(ArgumentError, match="Parquet or CSV"):
         certificate.to_croissant(folder)
-    with pytest.raises(ArgumentError, match="ends in"):
+    with pytest.raises(ArgumentError, match="a file of Excel"):
         certificate.to_croissant(folder / "people.xlsx")
     with pytest.raises(ArgumentError, match="url"):
         certificate.to_croissant(folder / "people.csv", url=3)
