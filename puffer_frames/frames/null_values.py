@@ -30,10 +30,8 @@ _MOST = 2**63
 def check_codes(given: Any, labels: Sequence[Name], /, *, columns: Sequence[str]) -> dict[str, tuple[Code, ...]]:
     """The argument `null_values`; `columns` are those that may have codes.
 
-    Raises
-    ------
-    ColumnNotFoundError, ArgumentError, ArgumentTypeError
-        For a column that is not there, or has no role, and for what is no code.
+    Raises ColumnNotFoundError, ArgumentError, ArgumentTypeError for a column that is not there, or has no role, and for
+    what is no code.
     """
     if not isinstance(given, Mapping | None):
         raise ArgumentTypeError(

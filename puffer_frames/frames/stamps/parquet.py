@@ -65,12 +65,7 @@ def read_parquet_metadata(path: str | Path, /) -> dict[str, Any] | None:
 def read_parquet_files(path: str | Path, /, *, known: Collection[str]) -> NativeFrame | None:
     """The rows of a Parquet file, or of all files of a folder; None where the folder holds something else.
 
-    Raises
-    ------
-    FileNotFoundError
-        Where there is nothing.
-    ArgumentError
-        For a file of another format.
+    Raises FileNotFoundError where there is nothing; ArgumentError for a file of another format.
     """
     check_process()
     place = Path(path)
