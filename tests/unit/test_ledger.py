@@ -404,6 +404,7 @@ def test_a_ledger_of_batches_reads_only_what_counts_for_one(path, monkeypatch):
     [
         {"batch": "first "},
         {"batch": "fi\u200brst"},
+        {"batch": "first\u3164"},
         {"batches": "no person is in two"},
         {"batch": "first", "batches": "nobody"},
     ],
