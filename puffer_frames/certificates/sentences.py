@@ -13,7 +13,8 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "records": ("assumed", "Records are independent of one another."),
     "beliefs": (
         "assumed",
-        "The reader takes the distribution of the public value given each secret{strata} to be {beliefs}.",
+        "Only readers are covered who take the distribution of the public value given each secret{strata} to be "
+        "{beliefs}.",
     ),
     "units": ("assumed", "Units are independent of one another. All rows of a person belong to one unit."),
     "draw": ("assumed", "One row of each unit is drawn at random for the answers: a sum is over units, not over rows."),
@@ -245,7 +246,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "wider": (
         "measured",
-        "For comparison, rounded up: {losses}.",
+        "Where the law is another one than is believed here, rounded up: {losses}.",
     ),
     # what is not covered
     "one-confidence": (
@@ -259,7 +260,8 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "one-release": (
         "not covered",
-        "A second release of {what} of the same {rows}: the scale rests on the randomness of {whose}.",
+        "A second release of {what} of the same {rows}: the epsilons do not add, and together both may tell much more, "
+        "since the scale rests on the randomness of {whose}.",
     ),
     "given-alone": ("not covered", "What {given} tells by itself."),
     "given-lacking": (

@@ -60,8 +60,8 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "table-laws": (
         "not covered",
-        "Other laws of the columns: the observed frequencies of whole rows, and those of the population. Epsilon holds "
-        "under the network.",
+        "The true laws of the columns: the observed frequencies of whole rows, and those of the population. Epsilon "
+        "holds only under the network, which is a model of them.",
     ),
     "table-some": (
         "not covered",

@@ -223,6 +223,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self._released = ReleasedRows()
         self._row_id = asked.roles.row_id
         self._fitted_rows = RowsIdentity.of(table, asked.roles, start=self._released.start(self._plan))
+        self._released.remember_fit(self._plan, self._fitted_rows)
         return self
 
     @short_traceback
@@ -265,7 +266,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         else:
             table, asked = self._asked(frame, self.calibration_)
             rows = RowsIdentity.of(table, asked.roles, start=self._released.start(self._plan))
-            with self._released.drawing(self._plan, rows, fitted=self._fitted_rows) as drawn:
+            with self._released.drawing(self._plan, rows, fitted=self._fitted_rows, ledger=self.ledger) as drawn:
                 released = self._draw(frame, **drawn)
         certificate = certificate_of(released)
         if self.allow_drift is None:

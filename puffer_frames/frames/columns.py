@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -128,9 +129,19 @@ def check_column_names(names: Sequence[str], /) -> None:
 def not_found(role: str, name: object, columns: Sequence[Name], /) -> ColumnNotFoundError:
     """The error of a column that the frame does not have."""
     labels = {str(column): repr(column) for column in columns}
-    near = " or ".join(labels[n] for n in get_close_matches(str(name), labels, n=3))
+    begun = [label for label in labels if str(name) and label.casefold().startswith(str(name).casefold())]
+    near = " or ".join(labels[n] for n in dict.fromkeys([*get_close_matches(str(name), labels, n=3), *begun][:3]))
     hint = f"Did you mean {near}?" if near else f"The frame has {', '.join(list(labels.values())[:8]) or 'none'}."
+    if not near and any(_is_number(label) for label in labels):  # a file without a line of names: these are values
+        hint = "Some of its columns are named by numbers: write a first line of names where the file has none."
     return ColumnNotFoundError(role, rule="a column of the frame", got=repr(name), hint=hint)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def check_rows(rows: int, /) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.local.identity import FEWEST, RowsIdentity
 from puffer_frames.noise.stream import KEY_BYTES, Numbers, Purpose, ReleaseKey
+from puffer_frames.verbs.ledgers.reserved import LedgerArgument
 
 _ONCE = "A second draw of noise could be averaged with the first: name row_id, or use the earlier release."
 
@@ -30,6 +31,8 @@ class ReleasedRows:
     def __init__(self) -> None:
         self._root = secrets.token_bytes(KEY_BYTES)
         self._orders: dict[tuple[str, str], str] = {}
+        self._fits: dict[tuple[str, str], str] = {}
+        self._told: dict[tuple[str, str], set[str]] = {}
         self._rows_of_numbers: dict[str, list[tuple[Numbers, Numbers]]] = {}
         self._process: int | None = os.getpid()
         self._lock = Lock()
@@ -39,11 +42,18 @@ class ReleasedRows:
         stream = ReleaseKey(self._root).stream(Purpose.ROWS_OF_A_PLAN, f"{plan} start")
         return int(stream.words(range(1))[0])
 
+    def remember_fit(self, plan: str, rows: RowsIdentity, /) -> None:
+        """The order of the first fit of these rows is that of their noise, in every copy that is made later."""
+        self._fits.setdefault((plan, rows.rows), rows.order)
+
     @contextmanager
-    def drawing(self, plan: str, rows: RowsIdentity, /, *, fitted: RowsIdentity) -> Iterator[dict[str, Any]]:
+    def drawing(
+        self, plan: str, rows: RowsIdentity, /, *, fitted: RowsIdentity, ledger: LedgerArgument = None
+    ) -> Iterator[dict[str, Any]]:
         """Options for a release of these rows: the key of their noise as `rng`.
 
-        A repetition is no further release, and no ledger is told. A release that fails is not remembered.
+        A repetition is no further release, and a ledger that has been told is not told again. A release that fails is
+        not remembered.
 
         Parameters
         ----------
@@ -60,14 +70,17 @@ class ReleasedRows:
             what other copies have released, would decide.
         """
         with self._lock:
-            order = self._orders.get((plan, rows.rows))
+            release, told = (plan, rows.rows), str(getattr(ledger, "path", ledger))
+            order = self._orders.get(release)
             if rows.numbers is not None and rows.words is not None:
                 self._require_equal_rows(plan, rows.numbers, rows.words)
                 key = ReleaseKey(self._root).of_rows(plan, numbers=rows.words)
             else:
-                self._require_one_order(rows, order, fitted)
+                first = self._fits.get(release, rows.order)
+                self._require_one_order(rows, order if first == rows.order else first, fitted)
                 key = ReleaseKey(self._root).of_rows(f"{plan} {rows.order}")
-            yield {"rng": key} | ({"ledger": None} if order is not None else {})
+            yield {"rng": key} | ({"ledger": None} if told in self._told.get(release, ()) else {})
+            self._told.setdefault(release, set()).add(told)
             if order is None:
                 self._orders[plan, rows.rows] = rows.order
                 if rows.numbers is not None and rows.words is not None:
@@ -90,6 +103,8 @@ class ReleasedRows:
 
     def _require_one_order(self, rows: RowsIdentity, order: str | None, fitted: RowsIdentity) -> None:
         """Raise unless the noise of these rows, which have no numbers, is the only one that any copy gives them."""
+        if order not in (None, rows.order):
+            raise _refused("in the order in which they were released before", "the same rows in another order", _ONCE)
         if rows.order == fitted.order:
             return
         if rows.rows == fitted.rows:
@@ -101,8 +116,6 @@ class ReleasedRows:
                 "others",
                 "Another copy may have released them: name row_id, and each row has the same noise in all copies.",
             )
-        if order not in (None, rows.order):
-            raise _refused("in the order in which they were released before", "the same rows in another order", _ONCE)
         if order is not None and not rows.telling:
             raise _refused(
                 f"new ones, or at least {FEWEST} different ones in a batch, or numbered by row_id",
@@ -111,7 +124,8 @@ class ReleasedRows:
             )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_root": self._root, "_orders": self._orders, "_rows_of_numbers": self._rows_of_numbers}
+        kept = ("_root", "_orders", "_fits", "_told", "_rows_of_numbers")
+        return {name: self.__dict__[name] for name in kept}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

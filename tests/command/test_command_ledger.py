@@ -40,7 +40,7 @@ def test_a_list_and_totals(folder):
         ("region", 0.1),
     ]
     assert run("ledger", "total", "l.jsonl", "--limit", "9").code == 1
-    assert "nothing is known of all together: different secrets" in run("ledger", "total", "l.jsonl").out
+    assert "no guarantee holds for all together: different secrets" in run("ledger", "total", "l.jsonl").out
 
 
 def test_an_entry_is_withdrawn_and_the_file_checked(folder):

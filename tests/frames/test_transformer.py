@@ -1,6 +1,7 @@
 """Releases as a step of scikit-learn: names, containers, pipelines, certificates."""
 
 import inspect
+import pickle
 import warnings
 from dataclasses import MISSING, fields
 
@@ -237,3 +238,19 @@ def test_columns_by_a_selection(people):
     )
     assert step.fit_transform(frame).columns == ["score", "note"]
     assert clone(step).fit_transform(frame).columns == ["score", "note"]
+
+
+def test_rows_that_are_fitted_again_in_another_order_have_no_second_draw(people, tmp_path):
+    """40 fits of permuted rows brought the error of a value from 1.26 to .213, under one entry of a ledger."""
+    frame = pd.DataFrame(people)
+    turned = frame.iloc[::-1].reset_index(drop=True)
+    step = PufferTransformer(secret="group", public="score", epsilon=0.5).fit(frame)
+    early, late = pickle.loads(pickle.dumps(step)), step
+    late.transform(frame)
+    for copied in (early, late, pickle.loads(pickle.dumps(late))):
+        with pytest.raises(CalibrationError, match="the same rows in another order"):
+            copied.fit(turned).transform(turned)
+    book = Ledger(tmp_path / "book.jsonl")
+    told = late.fit(frame).set_params(ledger=book, about={"dataset": "people"})
+    assert told.transform(frame).equals(told.transform(frame))
+    assert len(book) == 1

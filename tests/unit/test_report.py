@@ -137,7 +137,7 @@ def test_how_to_use_the_file(tmp_path):
     (advice,) = [section.text for section in page.all("section") if section.text.startswith("How to use")]
     assert f"a variance of {2 * certificate.scales[name] ** 2:.4g}" in advice
     spread = certificate.estimated[name].spread
-    assert f"about {spread**2 / (spread**2 + 2 * certificate.scales[name] ** 2):.2g} of what it is" in advice
+    assert f"times about {spread**2 / (spread**2 + 2 * certificate.scales[name] ** 2):.2g}:" in advice
     for case, words in (
         ("labels", "not published"),
         ("labels, matrix", "has the table of probabilities"),

@@ -158,7 +158,7 @@ def _population(certificate: Fields) -> list[Claim]:
 
 def _unprotected(certificate: Fields) -> list[Claim]:
     found = stated(certificate, _OPEN)
-    if not certificate.kept and not certificate.given:
+    if not (certificate.kept or certificate.given or certificate.table):
         found = [claim("nothing-beside"), *found]
     return found if certificate.answers else [*found, claim("rows-public")]
 

@@ -243,7 +243,8 @@ def _columns(certificate: Fields) -> str:
 def _robust(certificate: Fields) -> str:
     what = "delta at this epsilon" if certificate.delta else "pure loss"
     found = robustness(certificate)
-    of = "of each column alone" if len(certificate.scales) > 1 and len(found) > 1 else "of the release"
+    alone = len(certificate.scales) > 1 and len(found) > 1 and not certificate.facts.whole_rows
+    of = "of each column alone" if alone else "of the release"
     return section(
         "robust",
         "How robust the promise is",

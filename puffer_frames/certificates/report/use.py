@@ -47,7 +47,7 @@ def _of_noise(certificate: Fields) -> list[tuple[str, list[Claim]]]:
         spreads = [certificate.estimated.get(name) for name in plain]
         if all(one is not None for one in spreads) and not certificate.strata:
             shares = [
-                "nothing" if one.spread_is_bound else f"{one.spread**2 / (one.spread**2 + size):.2g}"
+                "no known share" if one.spread_is_bound else f"{one.spread**2 / (one.spread**2 + size):.2g}"
                 for one, (_, size) in zip(spreads, sizes, strict=True)
                 if one is not None
             ]

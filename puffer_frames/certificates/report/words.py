@@ -70,8 +70,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "values-told": (
         "not covered",
-        "The values themselves: a released value may be the person's own, or near it. What it tells of {secret} "
-        "is bounded; what it tells of anything else is not.",
+        "The values themselves: a released value may be the person's own, or near it. The promise is of {secret} "
+        "alone; of anything else there is none.",
     ),
     # how to use the file
     "use-noise": (
@@ -81,7 +81,7 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "use-slope": (
         "measured",
-        "A slope on it alone comes out as about {share} of what it is in the raw rows: divide by that.",
+        "A slope on it alone comes out smaller than in the raw rows, times about {share}: divide by that.",
     ),
     "use-heavy": (
         "technical",
@@ -123,7 +123,7 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     "use-table": (
         "not covered",
         "Compute figures from the file as it is. Nothing here tells their errors. Whatever rests on {secret}, or on "
-        "what tells of it, was changed on purpose: comparisons of such groups come out too small.",
+        "what tells of it, was changed on purpose: such comparisons are biased, mostly too small.",
     ),
     "use-kept": (
         "technical",
@@ -153,7 +153,7 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     "unit-row": ("proved", "One record: a row of the table."),
     "unit-rows": ("proved", "All rows of one {unit} together, of which there are at most {rows}."),
     "unit-answer": ("proved", "Protected is {subject}."),
-    "delta-zero": ("proved", "Delta is 0: the bound has no exception."),
+    "delta-zero": ("proved", "Delta is 0 under the beliefs named here."),
     "delta-rows": (
         "measured",
         "Delta times the number of released rows is at most {product}, below 1 as it should be; the smaller, the "
@@ -199,7 +199,7 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "technical",
         "The law of the noise is symmetric about 0, and the record names nothing else that was done to the values.",
     ),
-    "audit-none": ("not covered", "No test of the release against its table was given to this report."),
+    "audit-none": ("not covered", "No audit of the release against its table was given to this report."),
     "audit-passed": ("measured", "A test of the release against its table ({kind}) passed."),
     "audit-failed": ("measured", "A test of the release against its table ({kind}) FAILED: do not publish it."),
     "recipients-said": ("said", "{text}"),

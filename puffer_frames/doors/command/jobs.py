@@ -510,7 +510,7 @@ def _sum(certificates: Sequence[Certificate], limit: Ledger) -> dict[str, Any]:
         found = together(certificates)
     except CalibrationError as error:
         known: dict[str, Any] = {"epsilon": None, "delta": None, "within": None if limit.limit is None else False}
-        return known | {"verdict": f"nothing is known of all together: {error.got}"}
+        return known | {"verdict": f"no guarantee holds for all together: {error.got}"}
     within = None if limit.limit is None else found.epsilon <= limit.limit and found.delta <= limit.delta
     verdict = {None: found.rule, True: "within the limit", False: "beyond the limit"}[within]
     return {"epsilon": found.epsilon, "delta": found.delta, "within": within, "verdict": verdict}

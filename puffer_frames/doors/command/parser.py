@@ -77,9 +77,9 @@ def _refused(rule: str, got: str, hint: str = "See docs/command.md.") -> Argumen
 
 
 _EXITS = (
-    "exit codes: 0 done or intact, 1 refused for privacy, 2 a request that cannot be, 3 a file that cannot be read or "
-    "written, 4 rows at fault: none, missing values, other types. Formats by the name: .parquet, .csv, .arrow, a "
-    "folder of Parquet files; also read .xlsx, .sav, .dta. docs/command.md says more."
+    "exit codes: 0 done, or not altered (signed or not), 1 refused for privacy, 2 a request that cannot be, 3 a file "
+    "that cannot be read or written, 4 rows at fault: none, missing values, other types. Formats by the name: "
+    ".parquet, .csv, .arrow, a folder of Parquet files; also read .xlsx, .sav, .dta. docs/command.md says more."
 )
 _OWN: Mapping[str, dict[str, Any]] = {
     "config": {"metavar": "FILE", "help": "options from a TOML or JSON file; those written here come first"},

@@ -133,7 +133,7 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
         auc=f"{rounded_up(max(plan.held.best), digits=2):g}",
         raw=f"{max(plan.held.raw):.2f}",
         allowed=f"{rounded_up(largest_auc(plan.request.target.epsilon), digits=3):g}",
-        shown=f"a loss of at least {shown:g}" if shown else "no loss",
+        shown=f"a loss of at least {shown:g}" if shown else "no lower bound of the loss",
         left=" Secrets with fewer rows were not attacked." * bool(plan.attacked_words),
         confidence=confidence,
     )

@@ -282,7 +282,7 @@ class TableFit(SecretsOfPairs):
                 "the losses under networks that are fitted again",
                 rule=f"within {REFUSED:g} times epsilon, {REFUSED * epsilon:g}, in 99 % of rows",
                 got=f"{self.worst_tail:.3g}: the table is too small for so many columns and secrets",
-                hint="Add Bootstrap(10) to beliefs, merge rare secrets, or release fewer columns.",
+                hint="Add Bootstrap(5) to beliefs, merge rare secrets, or release fewer columns.",
             )
         if self.is_exceeded and not self.options.allow_unaudited:
             assert self.held is not None

@@ -13,6 +13,8 @@ from puffer_frames.numbers.presentation import Printed, Rows, shown
 
 Result: TypeAlias = Literal["passed", "failed", "not applicable", "information"]
 _SHOWN = 12
+_OF_EPSILON = ("loss at the scale", "epsilon", "advantage", "learned guesser")
+"""Checks that hold what was lost against epsilon."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +95,12 @@ class AuditReport(Printed):
         return small_frame({name: [getattr(each, name) for each in self.pairs] for name in names}, library=self.library)
 
     def _shown(self) -> tuple[str, Rows]:
-        verdict = "passed" if self.passed else "failed: " + ", ".join(self.failures)
+        verdict = "no fault found" if self.passed else "failed: " + ", ".join(self.failures)
         rows = [("verdict", f"{verdict}; a correct release passes with probability {self.level:g}")]
+        if not any(each.name in _OF_EPSILON and each.result != "not applicable" for each in self.checks):
+            shown_loss = max((each.epsilon_low for each in self.pairs), default=0.0)
+            more = f"; guessers showed that these rows lose at least {shown_loss:.3g}" if shown_loss else ""
+            rows.append(("epsilon", f"not tested: it holds under a model of the rows{more}"))
         rows += [(each.name, f"{each.result}: {each.why}") for each in self.checks]
         if self.pairs:
             rows.append(("guessers", _table(self.pairs)))

@@ -86,8 +86,8 @@ def estimate(frame: NativeFrame, certificate: Certificate | None = None, /, *, t
         raise ArgumentError(
             "the release",
             rule="one whose noise, or table of probabilities, is known",
-            got="a whole table that was released column by column: figures of it are near those of the raw table, and "
-            "its certificate does not say how near",
+            got="a whole table that was released column by column: figures of it may be far from those of the raw "
+            "table, and its certificate does not say how far",
             hint="Compute them from the release as it is, and give no error; or release the columns that you need an "
             "interval for with noise.",
         )

@@ -350,5 +350,5 @@ def _total_text(certificates: Sequence[Certificate]) -> str:
     try:
         found = together(certificates)
     except CalibrationError as error:
-        return f"nothing is known of all together, from certificates alone: {error.got}"
+        return f"no guarantee holds for all together, from certificates alone: {error.got}"
     return f"all together: {_target_text(found.epsilon, found.delta)}"

@@ -222,7 +222,7 @@ def bind(signature: inspect.Signature, name: str, args: tuple[object, ...], kwar
         words = {key: f"{place}={kind.__name__}({field}=...)" for key, (place, kind, field) in _moved(taken).items()}
         words |= {key: repr(key) for key in taken}
         meant = OTHER_WORDS.get(unknown, "")
-        near = [meant] if meant in taken else get_close_matches(unknown, words, n=1)
+        near = [meant] if meant in taken else [] if meant else get_close_matches(unknown, words, n=1)
         hint = f"; did you mean {words[near[0]]}?" if near else ""
         if unknown == "about":
             hint = '; who issues a release is said when it is made: privatize(..., about={"issuer": "Our office"})'
