@@ -21,7 +21,6 @@ from puffer_frames.doors.accessor import of, register
 from puffer_frames.errors import (
     FewRowsWarning,
     KeptColumnWarning,
-    LedgerNoiseWarning,
     LedgerWarning,
     PufferError,
     PufferWarning,
@@ -91,7 +90,6 @@ __all__ = [
     "Laplace",
     "Layout",
     "Ledger",
-    "LedgerNoiseWarning",
     "LedgerWarning",
     "MarkovChain",
     "Noise",

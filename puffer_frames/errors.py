@@ -277,22 +277,6 @@ class LedgerWarning(PufferWarning):
         )
 
 
-class LedgerNoiseWarning(PufferWarning):
-    """A histogram has more noise because it is written to a ledger: that of a mechanism whose releases add up."""
-
-    def __init__(self, *, mechanism: str, scale: float, alone: float) -> None:
-        self.mechanism = mechanism
-        """What has less noise, for one release."""
-        self.scale = scale
-        self.alone = alone
-        """The scale of that mechanism."""
-        super().__init__(
-            'mechanism="auto" took "quilt", whose releases add up in the ledger: '
-            f'its scale is {scale:.6g} in place of {alone:.6g} of "{mechanism}".\n\n'
-            f'Hint: Say mechanism="{mechanism}" for one release of these series, and mechanism="quilt" for several.'
-        )
-
-
 class UnsoundTheoremWarning(PufferWarning):
     """A published scale is not private under the very belief that its theorem assumes."""
 

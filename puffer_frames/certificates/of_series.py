@@ -41,8 +41,6 @@ class SeriesFacts:
     """Whether counts or sums are released, not frequencies or means."""
     query: str
     """Counts, or the sum or mean of states that are numbers."""
-    for_ledger: bool
-    """Whether a mechanism for one release has less noise than this one, taken because there is a ledger."""
     both: bool
     """Whether the pooled histogram and those of the units are."""
     nulls: str
@@ -123,8 +121,6 @@ def _composition(facts: SeriesFacts) -> Iterator[Statement]:
         several = chains > 1 or facts.population is not None
         under = " under the same chains" if several else " under the same chain" if chains else ""
         yield say("adds-up-series", under=under, deltas=" and deltas" * (facts.target.delta > 0))
-        if facts.for_ledger:
-            yield say("for-ledger")
     else:
         yield say("one-release", what="this histogram", rows="series", whose="the other states")
     yield from (say("other-answers", rows="series"), say("per-time"))

@@ -130,11 +130,6 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "proved",
         "The guarantee is for all rows of one {unit} together, of which there are at most {rows}.",
     ),
-    "for-ledger": (
-        "proved",
-        "This mechanism was taken because the release is in a ledger and releases by it add up; another has less "
-        "noise for a single release.",
-    ),
     "planned-releases": (
         "proved",
         "{releases} releases of these columns of the same {rows}, each with these scales or larger ones, have the "

@@ -312,8 +312,6 @@ CASES = {
     "series of three states, stable noise": SERIES | {"frame": DAY, "chain": THREE, "noise": Stable(alpha=1.5)},
     "series, estimated start": SERIES | {"initial": "estimated"},
     "series, slow": SERIES | {"chain": [[0.999, 0.001], [0.001, 0.999]]},
-    "series, in a ledger": SERIES
-    | {"mechanism": "auto", "ledger": tempfile.mkdtemp() + "/releases.jsonl", "about": {"dataset": "a day"}},
     "series, seeded": SERIES | {"rng": 3},
 }
 

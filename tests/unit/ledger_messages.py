@@ -4,10 +4,9 @@ import tempfile
 from pathlib import Path
 from unittest import mock
 
-import pandas as pd
 from message_tables import FRAME, MARK
 
-from puffer_frames import Layout, Ledger, Noise, calibrate, histogram, privatize
+from puffer_frames import Layout, Ledger, Noise, calibrate, privatize
 from puffer_frames.verbs.ledgers import locked_lines
 from puffer_frames.verbs.ledgers.locked_lines import locked
 
@@ -55,12 +54,6 @@ def _held():
     path = _file()
     with locked(path, what="the ledger"), mock.patch.object(locked_lines, "WAIT", 0.0):
         return len(Ledger(path))
-
-
-def _day(mechanism):
-    day = pd.DataFrame({"minute": range(60), "state": ["in", "out", "out"] * 20})
-    asked = {"chain": [[0.6, 0.4], [0.4, 0.6]], "epsilon": 1.0, "about": NAMED, "ledger": _file()}
-    return histogram(day, state="state", time="minute", mechanism=mechanism, **asked)
 
 
 def _cut():
@@ -144,7 +137,6 @@ LEDGERS = {
         lambda: len(Ledger(_file())),
     ),
     "a line that is cut off": (lambda: len(Ledger(_cut())), lambda: len(Ledger(_written()))),
-    "a ledger that makes the noise of a histogram larger": (lambda: _day("auto"), lambda: _day("exact")),
     "a data set that the ledger does not have": (
         lambda: Ledger(_written()).total(dataset="wages"),
         lambda: Ledger(_written()).total(dataset=NAMED["dataset"]),

@@ -257,7 +257,6 @@ TABLE = {
     "derived-count": lambda c, name: is_series(c) and len(c["frame"]) != 200 and not {"bins", "query"} & set(c),
     "group-noise": lambda c, name: name == SLOW,
     "adds-up-series": lambda c, name: is_series(c) and c.get("mechanism") not in ("exact", "transport"),
-    "for-ledger": lambda c, name: name == "series, in a ledger",
     "stable-counts": lambda c, name: name == "series of three states, stable noise",
     "per-time": lambda c, name: is_series(c),
     "impossible-starts": lambda c, name: name == "series, sure start",

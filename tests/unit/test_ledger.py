@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import puffer_frames
-from puffer_frames import Certificate, Layout, Ledger, LedgerNoiseWarning, LedgerWarning, Noise, compose, ledger
+from puffer_frames import Certificate, Layout, Ledger, LedgerWarning, Noise, compose, ledger
 from puffer_frames.certificates import checked
 from puffer_frames.errors import ArgumentError, CalibrationError, LedgerError
 from puffer_frames.frames.local.table import LocalRows
@@ -51,12 +51,6 @@ def release(where, frame=PEOPLE, **options):
 def by_plan(where, **options):
     plan = PEOPLE.puffer.calibrate(secret="group", epsilon=0.5, **options)
     return plan.release(PEOPLE, about=NAMED, ledger=where)
-
-
-def day(where, **options):
-    frame = pd.DataFrame({"minute": range(60), "state": ["a", "b", "b"] * 20})
-    asked = {"chain": [[0.6, 0.4], [0.4, 0.6]], "epsilon": 1.0, "about": NAMED, "ledger": where}
-    return frame.puffer.histogram(state="state", time="minute", **asked | {"mechanism": "quilt"} | options)
 
 
 RELEASES = {
@@ -413,21 +407,6 @@ def test_what_is_no_batch(about):
         release(None, about=NAMED | about)
     with pytest.raises(ArgumentError, match="data set"):
         release(None, about={"batch": "first", "batches": "no person is in two"})
-
-
-def test_a_ledger_that_makes_the_noise_of_a_histogram_larger_says_so(path):
-    alone = day(None, mechanism="auto")
-    with pytest.warns(LedgerNoiseWarning, match=r'Say mechanism="exact" for one release') as caught:
-        released = day(path, mechanism="auto")
-    (warning,) = (each.message for each in caught)
-    assert (warning.scale, warning.alone) == (released["scale"][0], alone["scale"][0])
-    assert warning.scale > warning.alone
-    keys = [{each.key for each in one.puffer.certificate.statements} for one in (alone, released)]
-    assert ["for-ledger" in each for each in keys] == [False, True]
-    assert day(path, mechanism="exact")["scale"][0] == warning.alone
-    assert day(path, mechanism="quilt")["scale"][0] == warning.scale
-    steady = {"mechanism": "auto", "chain": [[0.6, 0.4], [0.4, 0.6]], "initial": "any"}  # quilts, whatever is asked
-    assert day(path, **steady)["scale"][0] == day(None, **steady)["scale"][0]
 
 
 def test_what_releases_add_to_a_scale_is_on_plan_and_certificate():

@@ -16,13 +16,12 @@ from puffer_frames.certificates.build import of_choices, of_table
 from puffer_frames.certificates.of_series import SeriesFacts, series_statements, series_subject
 from puffer_frames.certificates.record import MOST_VALUES, Certificate
 from puffer_frames.certificates.sentences import warnings_of
-from puffer_frames.errors import ArgumentError, CalibrationError, LedgerNoiseWarning, PriorError, warn
+from puffer_frames.errors import ArgumentError, CalibrationError, PriorError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import Table, open_table
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import Purpose
 from puffer_frames.noise.totals import COLUMNS, AnswerRow, answer_row, with_noise
-from puffer_frames.papers.catalogue import MECHANISMS
 from puffer_frames.papers.quilt.scales import Chain
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.series_rows import SeriesRows
@@ -31,7 +30,6 @@ from puffer_frames.scales.chains import believed_chains
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.series import choose_noise
 from puffer_frames.scales.series_counts import ReleasedCounts
-from puffer_frames.scales.transported_series import suits_transport
 from puffer_frames.verbs.answers.checks import curve_of, errors_at, one_by_one
 from puffer_frames.verbs.answers.series_request import (
     SeriesRequest,
@@ -142,11 +140,6 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     LedgerError
         Where the release is beyond the limit of its ledger.
 
-    Warns
-    -----
-    LedgerNoiseWarning
-        Where mechanism="auto" has a larger scale because there is a ledger.
-
     Notes
     -----
     **Guarantee**: for every time and pair of states s, t, and every chain,
@@ -182,7 +175,6 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     warn_of_weakness(request.target, rows=rows.rows)
     chains = _chains(request, arguments, rows)
     choice = _choice(request, chains, rows, released)
-    for_ledger = request.for_ledger and _warn_of_ledger(request, chains, rows, released, choice)
     noise, owners = request.noise.at(choice.scale), _owners(request, rows)
     labels, columns = _labels(request, owners, rows, released), ("query",) * bool(released.reach) + COLUMNS
     facts = SeriesFacts(
@@ -198,7 +190,6 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         counts=request.counts,
         query=request.query,
         both=request.both,
-        for_ledger=for_ledger,
         nulls=request.columns.nulls,
         seeded=request.drawing.seeded,
     )
@@ -230,20 +221,6 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     if released.reach:
         numbers = {"query": [request.query] * len(owners), **numbers}
     return reserved.put_answers(certificate, table.answers(labels=labels, numbers=numbers))
-
-
-def _warn_of_ledger(
-    request: SeriesRequest, chains: list[Chain], rows: SeriesRows, released: ReleasedCounts, choice: Choice
-) -> bool:
-    """Whether another mechanism has less noise for one release, which is then warned about."""
-    if not suits_transport(chains, rows, request.noise):  # "auto" would have taken quilts too
-        return False
-    alone = _choice(replace(request, mechanism="auto"), chains, rows, released)
-    if alone.adds_up or choice.scale <= alone.scale:
-        return False
-    mechanism = next(name for name, theorem in MECHANISMS.items() if theorem == alone.theorem)
-    warn(LedgerNoiseWarning(mechanism=mechanism, scale=choice.scale, alone=alone.scale))
-    return True
 
 
 def _chains(request: SeriesRequest, arguments: HistogramArguments, rows: SeriesRows) -> list[Chain]:

@@ -42,8 +42,6 @@ class SeriesRequest:
     """Counts or sums, not frequencies or means."""
     columns: SeriesColumns
     drawing: Drawing
-    for_ledger: bool
-    """Whether quilts, whose releases add up, were taken because there is a ledger."""
     population: Population | None
     """Where the chains are all that the series do not refute."""
 
@@ -77,8 +75,7 @@ class SeriesRequest:
         population = as_population(arguments.chain)
         _check_population(population, arguments, mechanism=mechanism)
         add_up = per == "both" or population is not None
-        for_ledger = mechanism == "auto" and not add_up and arguments.ledger is not None
-        if mechanism == "auto" and (add_up or for_ledger):
+        if mechanism == "auto" and add_up:
             mechanism = "quilt"  # whose releases add up
         belief = "estimated chain" if isinstance(arguments.chain, str) else "given chains"
         belief = belief if population is None else "population"
@@ -100,7 +97,6 @@ class SeriesRequest:
                 each=per != "pooled",
             ),
             drawing=Drawing.of(arguments),
-            for_ledger=for_ledger,
             population=None if mechanism == "group" else population,
         )
 
