@@ -25,11 +25,11 @@ MOST_BYTES = 40_000
 
 HEAD = """## Pictures
 
-This section is written by `docs/gallery.py`. Pictures need matplotlib: `pip install "puffer_frames[plot]"`. Each is one call that
-takes `ax=` and returns the Axes. `plan.plot()` and `released.puffer.plot(original)` draw a set of pictures and return a Figure
-(in a script `plan.plot().savefig("plan.png")`). The colours can be told apart with every common colour blindness, and the
-letters can be read at a width of 80 mm. The help of each function describes its picture in words. All pictures but the quilt
-show exact statistics of the table: keep them private.
+This section is written by `docs/gallery.py`. Pictures need matplotlib: `pip install "puffer_frames[plot]"`. Each is
+one call that takes `ax=` and returns the Axes. `plan.plot()` and `released.puffer.plot(original)` draw several pictures
+and return a Figure (in a script `plan.plot().savefig("plan.png")`). The colours can be told apart with every common
+colour blindness, and the letters can be read at a width of 80 mm. The help of each function describes its picture in
+words. All pictures but the quilt show exact statistics of the table: keep them private.
 
 ```python
 import pandas as pd

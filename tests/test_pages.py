@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import puffer_frames
-
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "puffer_frames"
 PAGES = ("CONTRIBUTING.md", "docs/glossary.md", "docs/extend.md")
@@ -109,17 +107,6 @@ def test_the_glossary_has_one_entry_for_each_word():
         "forged",
     ):
         assert f'"{verdict}"' in prose("docs/glossary.md")
-
-
-def test_the_page_of_changes_names_what_is_public():
-    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    changed = changelog.partition("### Changed")[2].partition("\n### ")[0]
-    from puffer_frames import papers
-
-    moved = re.search(r"`puffer_frames\.papers`: (.*?)\.\n", changed, flags=re.S)[1]
-    for name in re.findall(r"`(\w+)`", moved):
-        assert name in papers.__all__
-        assert name not in puffer_frames.__all__
 
 
 def test_the_tutorial_links_each_word_of_the_glossary_where_it_first_stands():
