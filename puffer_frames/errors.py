@@ -227,19 +227,24 @@ class FewRowsWarning(PufferWarning):
         )
 
 
+_RARE_OF = {"level": "of the public column", "combination": "of the public columns", "state": "of the series"}
+
+
 class RareLevelsWarning(PufferWarning):
-    """Some levels of a column of labels have so few rows that a channel says next to nothing of them."""
+    """Some levels of a column of labels, or states of series, have so few rows that a release says little of them."""
 
     def __init__(self, levels: tuple[object, ...], *, fewest: int, of: str = "level") -> None:
         self.levels = levels
         """Which they are: values of the column. The message does not name them, and a pickle leaves them out."""
         super().__init__(
-            f"{len(levels)} {of}{'s' * (len(levels) != 1)} of the public column{'s' * (of != 'level')} "
+            f"{len(levels)} {of}{'s' * (len(levels) != 1)} {_RARE_OF[of]} "
             f"{'has' if len(levels) == 1 else 'have'} fewer than {fewest} rows, too few to say much of them.\n\n"
             "Hint: "
             + (
                 'Say nulls="drop" to leave those rows out, or give them a common level first.'
                 if levels == (None,)
+                else "List in states=[...] what anybody may have, or merge rare states: the answer has a row for each."
+                if of == "state"
                 else "Leave mechanism out, so that each label is drawn by itself, or release coarser columns."
                 if of != "level"
                 else f'Say Channel(merge_rare={fewest}) to merge them into "other", or release a coarser column.'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -17,6 +18,17 @@ FIELDS = (
 )
 APART = "no person is in two"
 """What `batches` declares."""
+
+
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Printable by name, and nothing on paper: fillers, joiners, selectors of a variant, the blank of Braille."""
+
+
+def is_seen(name: str, /) -> bool:
+    """Whether a name has no blanks at its ends and no character that nobody sees: two alike would count as two."""
+    return name == name.strip() and name.isprintable() and not _UNSEEN.search(name)
 
 
 def check_about(about: About, /) -> dict[str, str]:
@@ -62,7 +74,7 @@ def _check_batch(checked: Mapping[str, str]) -> None:
     if declared and not (batch and "dataset" in checked):
         hint = 'Write about={"dataset": "visits", "batch": "2026-01-31", "batches": "no person is in two"}.'
         raise ArgumentError('about["batches"]', rule="given with a data set and a batch", got="it alone", hint=hint)
-    if batch is not None and (batch != batch.strip() or not batch.isprintable()):
+    if batch is not None and not is_seen(batch):
         rule = "a name without blanks at its ends and characters that nobody sees"
         raise ArgumentError('about["batch"]', rule=rule, got="another one", hint="Write one batch always alike.")
 

@@ -41,6 +41,8 @@ class SeriesFacts:
     """Whether counts or sums are released, not frequencies or means."""
     query: str
     """Counts, or the sum or mean of states that are numbers."""
+    states_read: bool
+    """Whether the list of states is that of the table."""
     both: bool
     """Whether the pooled histogram and those of the units are."""
     nulls: str
@@ -85,6 +87,8 @@ def _assumed(facts: SeriesFacts) -> Iterator[Statement]:
         if not facts.rows.bridged and (facts.rows.skipped > 0).any():
             yield _gaps(facts.rows, only_bridged=False)
     yield say("series-public")
+    if facts.states_read:
+        yield say("states-read")
 
 
 def _law(facts: SeriesFacts) -> str:

@@ -146,6 +146,8 @@ class Certificate(Published):
         Notes
         -----
         The fingerprint of a release whose order counts cannot be compared with a Spark frame, which is then "derived".
+        Of a file the columns and values are compared. What else lies in it is not (other metadata, levels that no row
+        has, bytes between its pages): compare its SHA-256 with that of the file that was published.
         """
         if public_key is not None and not is_signed_by(self.to_dict(), public_key):
             return "forged"

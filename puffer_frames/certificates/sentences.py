@@ -42,6 +42,11 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "{series} with {gaps}. The series start anew after a gap, independent of what came before.",
     ),
     "series-public": ("assumed", "Times, lengths of series and the list of states are public."),
+    "states-read": (
+        "not covered",
+        "Which states there are: their list was read from the table, and each has a row of the answer. A state that "
+        "few have tells that one of them was in it.",
+    ),
     "population-rows": (
         "assumed",
         "The rows of each secret are independent draws from a population, one row per person.",

@@ -94,12 +94,8 @@ def place_of(width: float, domain: Bounds | None, /) -> nw.Expr:
 def means_of(numbers: Integers, sums: Integers, counts: Integers, width: float, /) -> FloatArray:
     """Means of the values of some cells, within `MEANS_ERROR` of a width but for their own rounding.
 
-    Parameters
-    ----------
-    numbers : array, shape (cells,)
-        The cells' numbers.
-    sums, counts : array, shape (cells,)
-        Sums of the places of their values, and how many these are.
+    - `numbers` (array, shape (cells,)): The cells' numbers.
+    - `sums`, `counts` (array, shape (cells,)): Sums of the places of their values, and how many these are.
     """
     means = np.empty(numbers.size)
     for start in range(0, numbers.size, _CHUNK):

@@ -93,10 +93,7 @@ def _entries(found: pl.Series | Coded, chosen: NDArray[np.int64] | None, *, name
 def translated(numbers: Integers, found: Sequence[Level], levels: Levels, /, *, name: str) -> Codes:
     """Place of each row's level in a list, from its number in the list of those found.
 
-    Raises
-    ------
-    CalibrationError
-        For levels that are not in the list.
+    Raises CalibrationError for levels that are not in the list.
     """
     places = places_of(found, levels)
     if (places == len(levels)).any():

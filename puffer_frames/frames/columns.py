@@ -34,12 +34,7 @@ def as_names(names: Name | Iterable[Name], labels: Iterable[Name], /, *, role: s
     """One of the column labels of a frame, or several, as text; a tuple that is itself a label is one,
     the empty tuple is none.
 
-    Raises
-    ------
-    ColumnNotFoundError
-        For a label that the frame does not have.
-    ArgumentTypeError
-        For something else.
+    Raises ColumnNotFoundError for a label that the frame does not have; ArgumentTypeError for something else.
     """
     labels = list(labels)
     none = names is None or (isinstance(names, tuple) and not names)
@@ -66,12 +61,8 @@ def as_names(names: Name | Iterable[Name], labels: Iterable[Name], /, *, role: s
 def as_name(name: Name, labels: Iterable[Name], /, *, role: str) -> tuple[str]:
     """One of the column labels of a frame, as text.
 
-    Raises
-    ------
-    ColumnNotFoundError
-        For a label that the frame does not have.
-    ArgumentTypeError
-        For something else, or several.
+    Raises ColumnNotFoundError for a label that the frame does not have; ArgumentTypeError for something else, or
+    several.
     """
     listed = as_names(name, labels, role=role)
     if len(listed) != 1:
@@ -83,10 +74,7 @@ def as_name(name: Name, labels: Iterable[Name], /, *, role: str) -> tuple[str]:
 def as_row_id(name: Name | None, labels: Iterable[Name], /) -> str | None:
     """The column that numbers the rows, or None.
 
-    Raises
-    ------
-    ColumnNotFoundError, ArgumentTypeError
-        For a label that the frame does not have, something else, or several.
+    Raises ColumnNotFoundError, ArgumentTypeError for a label that the frame does not have, something else, or several.
     """
     if name is None:
         return None
@@ -156,10 +144,8 @@ def to_floats(
 ) -> FloatArray:
     """Distinct values of a column as 64-bit floats, each occurring `counts` times.
 
-    Raises
-    ------
-    PriorError
-        For nulls, NaN, infinities, or integers beyond 2**53, which floats would merge. The message counts rows.
+    Raises PriorError for nulls, NaN, infinities, or integers beyond 2**53, which floats would merge. The message counts
+    rows.
     """
     null = values.is_null().to_numpy()
     if values.dtype.is_integer() and not null.all():

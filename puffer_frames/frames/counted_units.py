@@ -80,13 +80,9 @@ def largest(group: str, /) -> str:
 def count_units(table: PlainColumns, asked: UnitColumns, engine: UnitEngine, /) -> UnitRows:
     """Units by what they add.
 
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError, PriorError
-        For dtypes, missing values, an empty frame, and a unit in two groups.
+    Raises ArgumentError, ArgumentTypeError, PriorError for dtypes, missing values, an empty frame, and a unit in two
+    groups.
 
-    Notes
-    -----
     **Cost**: a pass that counts rows and missing labels, and one that puts the values of each unit together, in parts
     where the engine asks for that. **Memory**: that of a part, and of the different contributions.
     """

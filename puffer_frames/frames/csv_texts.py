@@ -34,10 +34,7 @@ _SEPARATORS = {"tab": "\t", "\\t": "\t"}
 class Dialect:
     """How a CSV file is written, where it is not in UTF-8 with commas and decimal points.
 
-    Raises
-    ------
-    ArgumentError
-        For marks that are none, or that are equal, and an encoding that Python does not know.
+    Raises ArgumentError for marks that are none, or that are equal, and an encoding that Python does not know.
     """
 
     separator: str = ","
@@ -191,15 +188,9 @@ AS_THEY_ARE = TextRoles()
 def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles, dialect: Dialect = AS_USUAL) -> pl.DataFrame:
     """The rows of a CSV file.
 
-    Raises
-    ------
-    TableFileError
-        For what is no table in UTF-8 with commas, has no rows, or rows with more or fewer fields than the first line,
-        and for texts that do not fit the given types.
-    ArgumentError
-        For two columns of one name.
-    ColumnNotFoundError
-        For a given type of a column that the file does not have.
+    Raises TableFileError for what is no table in UTF-8 with commas, has no rows, or rows with more or fewer fields than
+    the first line, and for texts that do not fit the given types; ArgumentError for two columns of one name;
+    ColumnNotFoundError for a given type of a column that the file does not have.
     """
     parsed = {name: dtype.base_type() for name, dtype in types.items() if not dtype.is_numeric()}
     try:

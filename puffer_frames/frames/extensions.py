@@ -30,10 +30,7 @@ _UNREAD = (
 def readable(table: pa.Table, /) -> pa.Table:
     """A table whose columns Polars has: those of an extension type as what they store, but UUIDs as they are.
 
-    Raises
-    ------
-    ArgumentTypeError
-        For a column of another type.
+    Raises ArgumentTypeError for a column of another type.
     """
     for k, field in enumerate(table.schema):
         stored = stored_type(field.type)
@@ -81,10 +78,7 @@ def _unread(kind: pa.DataType) -> pa.DataType | None:
 def stored_plan(frame: Any, /) -> Any:
     """A Polars frame or plan, whose columns of an extension type are what they store.
 
-    Raises
-    ------
-    ArgumentTypeError
-        For a column with such a type in it.
+    Raises ArgumentTypeError for a column with such a type in it.
     """
     schema = dict(frame.collect_schema())
     extended = [k for k, dtype in enumerate(schema.values()) if isinstance(dtype, _EXTENSION)]

@@ -65,10 +65,7 @@ PART = "part-0.parquet"
 def format_of(path: Path, /) -> Format:
     """By the end of its name; a folder is one of Parquet files.
 
-    Raises
-    ------
-    ArgumentError
-        For another end.
+    Raises ArgumentError for another end.
     """
     if path.is_dir():
         return "folder"
@@ -96,29 +93,15 @@ def read_rows(
 ) -> NativeFrame:
     """The rows of a file: a lazy frame of Parquet, where that is wanted, else one in memory.
 
-    Parameters
-    ----------
-    path : Path
-    schema : mapping of column to the name of a type of Polars
-        Of columns of a CSV file; of the others the texts and their roles decide.
-    streaming : bool
-        Whether a lazy frame is wanted.
-    roles : TextRoles
-        What the columns of a CSV file are for.
-    dialect : Dialect
-        How a CSV file is written.
-
-    Raises
-    ------
-    FileNotFoundError, OSError
-        Where there is no such file, or it cannot be read.
-    TableFileError
-        For a file of another format, or with values that do not fit the schema.
-    ArgumentError, ArgumentTypeError
-        For a schema of another file, for an unknown type, for two columns of one name, and for a type of a column that
-        Polars lacks.
-    ColumnNotFoundError
-        For a column of the schema that the file does not have.
+    - `schema` (mapping of column to the name of a type of Polars): Of columns of a CSV file; of the others the texts
+      and their roles decide.
+    - `streaming`: Whether a lazy frame is wanted.
+    - `roles`: What the columns of a CSV file are for.
+    - `dialect`: How a CSV file is written.
+    Raises FileNotFoundError, OSError where there is no such file, or it cannot be read; TableFileError for a file of
+    another format, or with values that do not fit the schema; ArgumentError, ArgumentTypeError for a schema of another
+    file, for an unknown type, for two columns of one name, and for a type of a column that Polars lacks;
+    ColumnNotFoundError for a column of the schema that the file does not have.
     """
     kind = format_of(path)
     types = _types(schema, kind)
@@ -214,10 +197,7 @@ def row_count(frame: NativeFrame, /) -> int | None:
 def metadata_in(path: Path, /) -> dict[str, Any] | None:
     """The record in the metadata of a Parquet or Arrow file, or of the first file of a folder; None for nothing.
 
-    Raises
-    ------
-    OSError, TableFileError, ArgumentError
-        As `read_rows`.
+    Raises OSError, TableFileError, ArgumentError as `read_rows`.
     """
     kind = format_of(path)
     if kind == "csv" or kind in BY_PANDAS:
@@ -276,12 +256,8 @@ def write_csv(
     Nothing has a name before both are on the disk, where a full one would show. Then the text gets its name first, so
     that no table is without one; `named` is called in between.
 
-    Raises
-    ------
-    ArgumentError
-        Where a new file is there already, and where somebody else wrote the text beside this table.
-    OSError
-        Where a file cannot be written.
+    Raises ArgumentError where a new file is there already, and where somebody else wrote the text beside this table;
+    OSError where a file cannot be written.
     """
     with ExitStack() as turn:
         with replacing(path, new=new) as file:

@@ -47,10 +47,7 @@ def guess(codes: IndexArray, secrets: IndexArray, tested: NDArray[np.bool_], /, 
     the set, and :math:`P(h \ge x) \le \exp(-n KL(x / n \| q))` with (n, q) = (b, P / B) or (P, b / B)
     (Hoeffding, 1963).
 
-    Parameters
-    ----------
-    certain : float
-        Chance finds any guess with a probability of at most e to the minus this.
+    - `certain`: Chance finds any guess with a probability of at most e to the minus this.
     """
     kinds = int(secrets.max()) + 1
     learned, test = (

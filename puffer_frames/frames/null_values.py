@@ -30,10 +30,8 @@ _MOST = 2**63
 def check_codes(given: Any, labels: Sequence[Name], /, *, columns: Sequence[str]) -> dict[str, tuple[Code, ...]]:
     """The argument `null_values`; `columns` are those that may have codes.
 
-    Raises
-    ------
-    ColumnNotFoundError, ArgumentError, ArgumentTypeError
-        For a column that is not there, or has no role, and for what is no code.
+    Raises ColumnNotFoundError, ArgumentError, ArgumentTypeError for a column that is not there, or has no role, and for
+    what is no code.
     """
     if not isinstance(given, Mapping | None):
         raise ArgumentTypeError(
@@ -139,4 +137,6 @@ def _fits(code: Code, dtype: nw.dtypes.DType) -> bool:
 def _is_one_of(place: int, codes: Sequence[Code]) -> Any:
     column = nw.nth(place)
     texts = column.cast(nw.String) if isinstance(codes[0], str) else column  # an Enum knows its own texts alone
-    return reduce(or_, (texts == code for code in codes))
+    # floats of 32 bits have no .1, but what such a float has of it
+    nearest = {float(np.float32(code)) for code in codes if isinstance(code, float)}
+    return reduce(or_, (texts == code for code in (*codes, *nearest)))

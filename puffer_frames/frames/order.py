@@ -104,11 +104,8 @@ def window_places(rows: int, /, *, most: int, windows: int) -> IndexArray:
 class Windows:
     """Takes windows from rows as they pass: all, until there are too many, then every second one of them, ...
 
-    Parameters
-    ----------
-    secrets : int
-        So many columns, which come first, are those of the secret: numbers or texts, or 64 bits of each entry; the
-        others are public.
+    - `secrets`: So many columns, which come first, are those of the secret: numbers or texts, or 64 bits of each entry;
+      the others are public.
     """
 
     def __init__(self, secrets: int, /) -> None:
@@ -153,18 +150,10 @@ def look_at_order(
 ) -> Mapping[str, str]:
     """What the order tells, in words by reason: "runs", "repeats", "drift", "pattern" and "public".
 
-    Parameters
-    ----------
-    sample : Sample
-    runs : int, optional
-        Number of runs of equal secrets among all rows; by default what the neighbours in the sample tell of it.
-    counts : sequence of int
-        Number of all rows of each secret.
-    public : sequence of str
-        Names of the public columns of the sample.
+    - `runs`: Number of runs of equal secrets among all rows; by default what the neighbours in the sample tell of it.
+    - `counts` (sequence of int): Number of all rows of each secret.
+    - `public` (sequence of str): Names of the public columns of the sample.
 
-    Notes
-    -----
     In a random order of the rows each is found with a probability far below 1 in 1,000 ("runs" is not a question of
     chance: on few rows it may be one).
     """

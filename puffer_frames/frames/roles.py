@@ -126,9 +126,7 @@ class Roles:
     def check_names(self, columns: Sequence[str], /) -> None:
         """Check that the columns exist and that their roles do not overlap.
 
-        Raises
-        ------
-        ColumnNotFoundError, ArgumentError
+        Raises ColumnNotFoundError, ArgumentError.
         """
         self._check_given()
         for role, names in (("secret", self.secret), ("public", self.public), ("keep", self.keep)):
@@ -183,9 +181,7 @@ class Roles:
     def check_dtypes(self, schema: Mapping[str, nw.dtypes.DType], /) -> None:
         """Check that secrets and coded columns hold labels, other public ones numbers, and row numbers are integers.
 
-        Raises
-        ------
-        ArgumentTypeError
+        Raises ArgumentTypeError.
         """
         for name, what in zip(self.secret, self.groups, strict=True):
             check_labels(schema[name], what)
@@ -208,10 +204,7 @@ class Roles:
     def check_numbers(self, *, missing: int, repeated: int, outside: bool) -> None:
         """Check what was found in the column that numbers the rows.
 
-        Raises
-        ------
-        ArgumentError
-            For rows without a number, with that of another row, or with one that 64 bits do not hold.
+        Raises ArgumentError for rows without a number, with that of another row, or with one that 64 bits do not hold.
         """
         got = f"{rows_text(missing)} without one" if missing else f"{rows_text(repeated)} with that of another"
         if missing or repeated or outside:

@@ -20,12 +20,8 @@ REST = "rest"
 def selected(names: Any, frame: NativeFrame, labels: Sequence[Name], /, *, role: str) -> Any:
     """The labels that a selection stands for; names are returned as they are.
 
-    Raises
-    ------
-    ColumnNotFoundError
-        For a selector that asks for a column by a name that the frame does not have.
-    ArgumentTypeError
-        For booleans, an expression that computes, and a selection of another kind of frame.
+    Raises ColumnNotFoundError for a selector that asks for a column by a name that the frame does not have;
+    ArgumentTypeError for booleans, an expression that computes, and a selection of another kind of frame.
     """
     if isinstance(names, Iterator):
         names = tuple(names)

@@ -48,10 +48,7 @@ class PlainColumn:
 def read_columns(frame: NativeFrame, /, *, role: str, known: Collection[str], rows: int) -> Mapping[str, PlainColumn]:
     """All columns of a frame in memory, by their names as text; levels of a pandas index that are data among them.
 
-    Raises
-    ------
-    ArgumentTypeError
-        For another frame: a plan, a Spark frame, a DuckDB relation.
+    Raises ArgumentTypeError for another frame: a plan, a Spark frame, a DuckDB relation.
     """
     table = open_table(frame)
     if not isinstance(table, LocalTable):

@@ -63,12 +63,8 @@ def count_values(values_of: Values, /, *, groups: Sequence[str], public: str, do
 
     With a domain (low, high), values beyond it count as its ends.
 
-    Raises
-    ------
-    PriorError
-        For nulls, NaN and infinities, and integers beyond 2**53.
-    ArgumentTypeError
-        For a secret of floats that are not integers.
+    Raises PriorError for nulls, NaN and infinities, and integers beyond 2**53; ArgumentTypeError for a secret of floats
+    that are not integers.
     """
     few, most = EXACT_ROWS // 2, _MOST_COUNTS
     large = values_of.rows > EXACT_ROWS
@@ -182,17 +178,9 @@ def count_rows(
 ) -> JointCounts:
     """Rows per secret and row of several public columns of numbers.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns `secret_0`, ..., `value_0`, ..., and `count`, as an engine counts them.
-    domain : mapping of column to (low, high)
-        Values beyond it count as its ends.
-
-    Raises
-    ------
-    PriorError, ArgumentTypeError
-        As `count_values`.
+    - `table`: Columns `secret_0`, ..., `value_0`, ..., and `count`, as an engine counts them.
+    - `domain` (mapping of column to (low, high)): Values beyond it count as its ends.
+    Raises PriorError, ArgumentTypeError as `count_values`.
     """
     counts = table["count"].to_numpy().astype(np.int64)
     columns = []
@@ -225,21 +213,10 @@ def count_levels(
 ) -> LevelCounts:
     """Rows per secret and level of a public column of labels.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns `secret_0`, ..., and `count`, as an engine counts them.
-    levels : sequence of Level
-        That of each row of the table.
-    nulls : str
-        For "level" a missing entry is a level.
-
-    Raises
-    ------
-    PriorError
-        For nulls.
-    ArgumentError
-        For more levels than a channel has.
+    - `table`: Columns `secret_0`, ..., and `count`, as an engine counts them.
+    - `levels` (sequence of Level): That of each row of the table.
+    - `nulls`: For "level" a missing entry is a level.
+    Raises PriorError for nulls; ArgumentError for more levels than a channel has.
     """
     counts = table["count"].to_numpy().astype(np.int64)
     labels = _secrets(table, counts, groups=groups)

@@ -100,20 +100,15 @@ class Table(Protocol):
     def read_units(self, asked: UnitColumns, /) -> UnitRows:
         """What units add; of a plan each different contribution once, unless units are asked for by name.
 
-        Raises
-        ------
-        ArgumentError, ArgumentTypeError, PriorError
-            For dtypes, missing values, an empty frame, and a unit in two groups.
+        Raises ArgumentError, ArgumentTypeError, PriorError for dtypes, missing values, an empty frame, and a unit in
+        two groups.
         """
 
     def read_series(self, asked: SeriesColumns, /) -> SeriesRows:
         """The pieces of the series of all units, and counts of their states.
 
-        Raises
-        ------
-        ArgumentError, ArgumentTypeError, PriorError
-            For dtypes, missing entries, an empty frame, a time that occurs twice, times without a usual step or
-            between two of its multiples, and a state that is not listed.
+        Raises ArgumentError, ArgumentTypeError, PriorError for dtypes, missing entries, an empty frame, a time that
+        occurs twice, times without a usual step or between two of its multiples, and a state that is not listed.
         """
 
     def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
@@ -225,10 +220,7 @@ def values_in_memory(frame: NativeFrame, name: str, /) -> Any:
 def open_table(frame: NativeFrame, /) -> Table:
     """A frame of any of the `KINDS` as a table.
 
-    Raises
-    ------
-    ArgumentTypeError
-        For any other object.
+    Raises ArgumentTypeError for any other object.
     """
     check_frame(frame)
     return next(kind for kind in KINDS if kind.has(frame)).open(frame)

@@ -90,16 +90,10 @@ class Scratch:
 class Tally:
     """Counts the rows of a plan by secret and whole number, or cell.
 
-    Parameters
-    ----------
-    codes : Codes
-        Of the secrets.
-    first, cells : int
-        Number of the first cell, and how many are counted; values beside them are kept.
-    width : float
-        Of the cells, a power of two; 1 for whole numbers.
-    exact : DataType or None
-        Dtype of the values where the cells are the values themselves.
+    - `codes`: Of the secrets.
+    - `first`, `cells`: Number of the first cell, and how many are counted; values beside them are kept.
+    - `width`: Of the cells, a power of two; 1 for whole numbers.
+    - `exact`: Dtype of the values where the cells are the values themselves.
     """
 
     def __init__(self, codes: Codes, /, *, first: int, cells: int, width: float, exact: pl.DataType | None) -> None:

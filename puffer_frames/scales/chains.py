@@ -121,7 +121,10 @@ def believed_chains(
         isinstance(initial, str) and initial == "stationary"
     ):
         raise ArgumentError(
-            "initial", rule="left out where a MarkovChain is given", got="a law", hint="Say it in MarkovChain.of."
+            "initial",
+            rule="left out where a MarkovChain, or a class of them, is given: each has its own",
+            got=repr(initial) if isinstance(initial, str) else "a law",
+            hint="Say it in MarkovChain.of.",
         )
     start = _initial(initial, rows, floor=floor)
     if isinstance(chain, str):

@@ -395,3 +395,14 @@ def test_noise_families_of_a_histogram():
     asked["chain"] = np.full((2, 2), 0.5)
     normal = two.puffer.histogram(**asked, noise="gaussian", delta=1e-5)["scale"].iloc[0]
     assert normal == pytest.approx(single, rel=1e-9)
+
+
+def test_a_rare_state_that_the_table_tells_is_warned_of_and_on_the_certificate():
+    states = ["eat", "sleep"] * 50
+    frame = pd.DataFrame({"t": range(101), "s": [*states, "clinic"]})
+    asked = {"state": "s", "time": "t", "epsilon": 1.0, "chain": np.full((3, 3), 1 / 3), "mechanism": "quilt"}
+    with pytest.warns(puffer_frames.RareLevelsWarning, match="1 state of the series has fewer than 5 rows"):
+        told = frame.puffer.histogram(**asked)
+    listed = frame.puffer.histogram(**asked, states=["clinic", "eat", "sleep"])
+    keys = [{each.key for each in one.puffer.certificate.statements} for one in (told, listed)]
+    assert ["states-read" in each for each in keys] == [True, False]

@@ -15,8 +15,8 @@ import pytest
 from conftest import build_frame, run
 from kinds import entries
 
-from puffer_frames import Certificate, Layout, certificate_of, privatize, verify
-from puffer_frames.errors import UncoveredFrameError
+from puffer_frames import Certificate, Layout, certificate_of, privatize, read_certificate, verify
+from puffer_frames.errors import TableFileError, UncoveredFrameError
 from puffer_frames.frames.stamps import fingerprint
 
 
@@ -182,3 +182,19 @@ def test_kept_numbers_of_every_kind_enter_the_fingerprint(name):
     assert released.puffer.verify() == "unsigned: cannot be trusted"
     changed = released.with_columns(more=pl.col("more").reverse())
     assert released.puffer.certificate.verify(changed) == "derived"
+
+
+def test_a_damaged_parquet_file_is_named(tmp_path):
+    """It was an OSError of PyArrow, or a fault."""
+    path = tmp_path / "release.parquet"
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"group": rng.choice(["a", "b"], 400), "score": np.arange(400) % 7})
+    released = frame.puffer.privatize(secret="group", public="score", epsilon=0.02)
+    released.puffer.write_parquet(path)
+    certificate, whole = read_certificate(path), path.read_bytes()
+    path.write_bytes(whole[:200] + whole[300:])
+    with pytest.raises(TableFileError, match="damaged or was cut short"):
+        certificate.verify(path)
+    path.write_bytes(whole[:-100])
+    with pytest.raises(TableFileError, match="damaged or was cut short"):
+        read_certificate(path)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from conftest import LOCAL_KINDS, build_frame, run, thinned
 from kinds import entries, fingerprint, opened
+from scipy import sparse
 from spark_rows import without_looks
 
 from puffer_frames import Layout, certificate_of, privatize
@@ -240,3 +241,12 @@ def test_sums_of_rows_are_those_of_a_cryptographic_hash():
     expected = hashlib.sha256(repr((["t", "x"], 3, tuple(sums))).encode()).hexdigest()
     frame = pl.DataFrame({"x": [x for x, _ in rows], "t": [t for _, t in rows]})
     assert fingerprint(frame, like="rows:") == fingerprint(frame.to_pandas(), like="rows:") == "rows:" + expected
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+@pytest.mark.parametrize("make", [sparse.csr_matrix, pd.DataFrame, pl.DataFrame, np.matrix])
+def test_objects_whose_text_leaves_entries_out(make):
+    """Frames and sparse matrices print a part of what they hold."""
+    whole = [pd.DataFrame({"x": pd.Series([make(np.eye(60) * k), None], dtype=object)}) for k in (1, 1, 2)]
+    first, same, other = map(fingerprint, whole)
+    assert first == same != other

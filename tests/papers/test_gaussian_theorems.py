@@ -149,7 +149,7 @@ def test_a_background_model_is_adapted_and_its_scale_raised(counterexample_rows,
     """[D24] Corollary 2: one mixture of all rows, whose means are those of the rows of a secret by one step of EM."""
     noise = Noise(theorem="ubm", components=2, calibration="theorem")
     asked = {"secret": "s", "public": "x", "epsilon": 1.0, "mechanism": noise, "beliefs": "fitted"}
-    with pytest.warns(UnsoundTheoremWarning, match="got a pure loss of 1.9"):
+    with pytest.warns(UnsoundTheoremWarning, match="gives a pure loss of 1.9"):
         plan = counterexample_rows.puffer.calibrate(**asked)
     fitted = plan.priors
     (first, second), weights = fitted.values(), fitted["s"].weights

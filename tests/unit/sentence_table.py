@@ -253,6 +253,7 @@ TABLE = {
     "bridged": lambda c, name: broken(c) and not pieces(c) and not group(c),
     "independent-gaps": lambda c, name: broken(c) and pieces(c),
     "series-public": lambda c, name: is_series(c),
+    "states-read": lambda c, name: is_series(c) and "states" not in c,
     "lipschitz": lambda c, name: is_series(c),
     "derived-count": lambda c, name: is_series(c) and len(c["frame"]) != 200 and not {"bins", "query"} & set(c),
     "group-noise": lambda c, name: name == SLOW,

@@ -53,6 +53,12 @@ def by_plan(where, **options):
     return plan.release(PEOPLE, about=NAMED, ledger=where)
 
 
+def day(where):
+    frame = pd.DataFrame({"minute": range(60), "state": ["a", "b", "b"] * 20})
+    asked = {"chain": [[0.6, 0.4], [0.4, 0.6]], "epsilon": 1.0, "about": NAMED, "ledger": where}
+    return frame.puffer.histogram(state="state", time="minute", mechanism="quilt", **asked)
+
+
 RELEASES = {
     "numbers": release,
     "labels": lambda where: release(where, public="hobby"),
@@ -398,6 +404,7 @@ def test_a_ledger_of_batches_reads_only_what_counts_for_one(path, monkeypatch):
     [
         {"batch": "first "},
         {"batch": "fi\u200brst"},
+        {"batch": "first\u3164"},
         {"batches": "no person is in two"},
         {"batch": "first", "batches": "nobody"},
     ],

@@ -335,10 +335,7 @@ class DuckRows:
     def release(self, draws: Sequence[Draw], /) -> Released:
         """One pass in Arrow batches, into an Arrow table.
 
-        Raises
-        ------
-        CalibrationError
-            Where the rows are no longer those that were counted.
+        Raises CalibrationError where the rows are no longer those that were counted.
         """
         found = Draws.of(draws, public=self.roles.public)
         step = NoiseStep.of(found, self.roles, names=self.names)

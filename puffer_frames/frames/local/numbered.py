@@ -26,13 +26,8 @@ _FEW = 1 << 10
 def numbered(entries: nw.Series[Any], /) -> tuple[IndexArray, list[Secret]]:
     """Number of each entry's label, and the labels in the ascending order of `sort_key`.
 
-    Parameters
-    ----------
-    entries : series, shape (rows,)
-        Text, categories, booleans or integers, none missing.
+    - `entries` (shape (rows,)): Text, categories, booleans or integers, none missing.
 
-    Notes
-    -----
     **Cost**: integers close together, one pass over a table; else one hash of the rows and one sort of the labels, in
     NumPy or PyArrow. More than 1,024 labels of several types, and integers beyond 64 bits, are sorted by Python.
     """
@@ -106,15 +101,9 @@ def by_unit(codes: IndexArray, values: FloatArray, /, *, units: int) -> tuple[In
 
     Equal values stay in the order of the rows.
 
-    Parameters
-    ----------
-    codes : array of int, shape (rows,)
-        From 0 to units - 1.
-    values : array, shape (rows,)
-        Finite.
+    - `codes` (array of int, shape (rows,)): From 0 to units - 1.
+    - `values` (array, shape (rows,)): Finite.
 
-    Notes
-    -----
     **Cost**: one sort of the values; the units are only counted (the rows of a sparse matrix, one entry each).
     """
     order = np.argsort(values, kind="stable")

@@ -17,9 +17,7 @@ from puffer_frames.noise.stream import Numbers
 def prepare(frame: Frame, roles: Roles, /, *, nulls: str) -> Frame:
     """Check columns and dtypes; leave out the rows with a missing secret or public value for `nulls="drop"`.
 
-    Raises
-    ------
-    ColumnNotFoundError, ArgumentError, ArgumentTypeError, PriorError
+    Raises ColumnNotFoundError, ArgumentError, ArgumentTypeError, PriorError.
     """
     check_nulls(nulls, roles)
     roles.check_names(frame.columns)
@@ -60,10 +58,7 @@ def no_complete_row(entry: str = "a secret or public value", /) -> PriorError:
 def row_numbers(frame: Frame, roles: Roles, /) -> Numbers | None:
     """The numbers of the rows, of a checked dtype; None where no column names them.
 
-    Raises
-    ------
-    ArgumentError
-        Unless every row has one of its own, of 64 bits.
+    Raises ArgumentError unless every row has one of its own, of 64 bits.
     """
     if roles.row_id is None:
         return None

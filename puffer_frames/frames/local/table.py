@@ -74,12 +74,8 @@ class LocalTable(ABC):
     def opened(self) -> Frame:
         """The frame as narwhals has it, its columns named by text.
 
-        Raises
-        ------
-        ArgumentError
-            For column labels that are equal as text.
-        ForkedProcessError
-            In a process that has no threads of Polars.
+        Raises ArgumentError for column labels that are equal as text; ForkedProcessError In a process that has no
+        threads of Polars.
         """
 
     def apart(self) -> Self:

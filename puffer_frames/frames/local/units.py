@@ -23,10 +23,8 @@ from puffer_frames.priors.unit_rows import UnitRows
 def read_units(frame: Frame, asked: UnitColumns, /) -> UnitRows:
     """Read the rows of every unit.
 
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError, PriorError
-        For dtypes, missing values, an empty frame, and a unit in two groups.
+    Raises ArgumentError, ArgumentTypeError, PriorError for dtypes, missing values, an empty frame, and a unit in two
+    groups.
     """
     check_rows(len(frame))
     complete = frame if asked.nulls == "raise" else complete_rows(frame, asked.all)
@@ -82,10 +80,7 @@ def capped(frame: Frame, unit: str, most: int, /) -> Frame:
 def factorise(frame: Frame, name: str, /) -> tuple[IndexArray, list[Secret]]:
     """Number of each row's label, and the labels in ascending order.
 
-    Raises
-    ------
-    PriorError, ArgumentTypeError
-        For missing labels, and floats that are not integers.
+    Raises PriorError, ArgumentTypeError for missing labels, and floats that are not integers.
     """
     check_labels(frame.schema[name], f"the column {name!r}")
     entries = column(frame, name)

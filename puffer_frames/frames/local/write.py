@@ -32,10 +32,7 @@ def real_values(frame: Frame, name: str, /) -> Reals:
 def check_index(frame: Frame, index: str | None, /) -> None:
     """Require a decision on a pandas index that is not 0, 1, ..., n - 1.
 
-    Raises
-    ------
-    ArgumentError
-        For a non-trivial index and no decision, and for a kept level with the name of a column.
+    Raises ArgumentError for a non-trivial index and no decision, and for a kept level with the name of a column.
     """
     if index is None and frame.implementation.is_pandas() and not is_trivial(frame.to_native().index):
         raise ArgumentError(

@@ -154,10 +154,7 @@ class Guard:
 
         Rows in no order count as known: they are compared at the end.
 
-        Raises
-        ------
-        CalibrationError
-            Where a block is another one than in the earlier run.
+        Raises CalibrationError where a block is another one than in the earlier run.
         """
         self._marking.take(columns)
         if not self._trace.marker.ordered:

@@ -45,10 +45,7 @@ def check_placed(name: str, missing: int, /, *, role: str) -> None:
 def numbers_of_states(found: list[Secret], states: Sequence[Secret] | None, /) -> tuple[IndexArray, list[Secret]]:
     """Number of each state that was found among all states, and these.
 
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        For a state that is not listed, or listed twice.
+    Raises ArgumentError, ArgumentTypeError for a state that is not listed, or listed twice.
     """
     if states is None:
         return np.arange(len(found)), found

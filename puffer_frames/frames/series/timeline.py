@@ -89,10 +89,7 @@ class Timeline:
     ) -> SeriesRows | None:
         """The pieces, transitions and counts; None where the usual step is several places.
 
-        Raises
-        ------
-        ArgumentError
-            As `Step.of`.
+        Raises ArgumentError as `Step.of`.
         """
         step = Step.of(*self._steps(), time=asked.time, units=asked.unit is not None, bridged=asked.bridged)
         if step.usual != self.layout.step:

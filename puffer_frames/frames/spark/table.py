@@ -299,10 +299,7 @@ class SparkRows:
     def release(self, draws: Sequence[Draw], /) -> Released:
         """A plan whose noise is drawn in the tasks; one pass finds its fingerprint and that the rows are the same.
 
-        Raises
-        ------
-        CalibrationError
-            Where the rows are no longer those that were counted, or have other labels.
+        Raises CalibrationError where the rows are no longer those that were counted, or have other labels.
         """
         named = self.roles.row_id is not None
         found = Draws.of(draws, public=self.roles.public)

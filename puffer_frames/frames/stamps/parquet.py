@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from puffer_frames.errors import ArgumentError
+from puffer_frames.errors import ArgumentError, TableFileError
 from puffer_frames.frames.arrow import bare_table
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.forked import check_process
@@ -17,6 +18,7 @@ from puffer_frames.frames.levels import FIRST, with_ranges
 from puffer_frames.frames.stamps.folder import data_files, parquet_schema, partition_columns
 from puffer_frames.frames.stamps.whole_file import replacing
 from puffer_frames.numbers.json_text import CERTIFICATE_BYTES, parsed
+from puffer_frames.numbers.presentation import shown
 
 _KEY = "puffer_frames"
 _PANDAS_ATTRIBUTES = b"PANDAS_ATTRS"
@@ -42,11 +44,27 @@ def as_file_metadata(metadata: dict[str, Any], /) -> dict[str, str]:
     return {_KEY: json.dumps(metadata, ensure_ascii=False, allow_nan=False)}
 
 
+@contextmanager
+def _whole(path: str | Path) -> Iterator[None]:
+    """Raise TableFileError where PyArrow finds a file damaged; one that cannot be opened raises OSError as it does."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise TableFileError(
+            f"the file {shown(str(path))!r}",
+            rule="a whole Parquet file",
+            got="one that is damaged or was cut short",
+            hint="Copy it again, or ask whoever sent it for another copy.",
+        ) from None
+
+
 def read_parquet_metadata(path: str | Path, /) -> dict[str, Any] | None:
     """What `write_parquet_file` wrote, or pandas' own writer of a frame with attributes; None for nothing."""
     from pyarrow import parquet as pq
 
-    with pq.ParquetFile(path) as file:
+    with _whole(path), pq.ParquetFile(path) as file:
         held, of_rows = file.metadata.metadata or {}, file.schema_arrow.metadata or {}
     key = _KEY.encode()
     if key in of_rows and of_rows[key] != held.get(key):  # two certificates: which one is read depends on the reader
@@ -65,12 +83,7 @@ def read_parquet_metadata(path: str | Path, /) -> dict[str, Any] | None:
 def read_parquet_files(path: str | Path, /, *, known: Collection[str]) -> NativeFrame | None:
     """The rows of a Parquet file, or of all files of a folder; None where the folder holds something else.
 
-    Raises
-    ------
-    FileNotFoundError
-        Where there is nothing.
-    ArgumentError
-        For a file of another format.
+    Raises FileNotFoundError where there is nothing; ArgumentError for a file of another format.
     """
     check_process()
     place = Path(path)
@@ -82,7 +95,8 @@ def read_parquet_files(path: str | Path, /, *, known: Collection[str]) -> Native
                 got="a file of another format",
                 hint="Read it first, and verify the frame: certificate.verify(polars.read_csv(path)).",
             )
-        table = _read(place)
+        with _whole(place):
+            table = _read(place)
         pandas_alone = any(str(field.type).startswith("extension<pandas.") for field in table.schema)
         return table.to_pandas() if pandas_alone else table
     files = data_files(place, known=known)
@@ -90,7 +104,8 @@ def read_parquet_files(path: str | Path, /, *, known: Collection[str]) -> Native
         return None
     tables = []
     for file, keys in zip(files, partition_columns(files, place), strict=True):
-        table = with_ranges(_read(file), known=known)
+        with _whole(file):
+            table = with_ranges(_read(file), known=known)
         if set(keys) & set(table.column_names):
             return None
         for key, value in keys.items():

@@ -65,10 +65,7 @@ def floats(values: NDArray[Any], /) -> Part:
 def expansion(number: int, /) -> list[float]:
     """Floats whose sum is a whole number, each the nearest to what the earlier ones leave.
 
-    Raises
-    ------
-    OverflowError
-        For a number that no float is near.
+    Raises OverflowError for a number that no float is near.
     """
     parts = [float(number)]
     while number := number - int(parts[-1]):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import math
+import pickle
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -74,6 +76,7 @@ def spelled(entry: Any, /) -> str:
     if isinstance(entry, (pd.Series, pd.Index, pl.Series)):
         entry = entry.to_list()
     if isinstance(entry, np.ndarray):
+        entry = np.asarray(entry)  # parts of a matrix are matrices again
         entry = list(entry) if entry.dtype.kind in "mM" or entry.ndim > 1 else entry.tolist()
     if isinstance(entry, (list, tuple)):
         return "[" + ",".join(map(spelled, entry)) + "]"
@@ -83,7 +86,9 @@ def spelled(entry: Any, /) -> str:
         return "missing"
     family = family_of(entry)
     if family == OTHER:
-        return f"{type(entry).__qualname__}:{entry!r}"
+        # the text of what has a shape (frames, sparse matrices) leaves entries out
+        whole = hashlib.sha256(pickle.dumps(entry, protocol=5)).hexdigest() if hasattr(entry, "shape") else repr(entry)
+        return f"{type(entry).__qualname__}:{whole}"
     if family in ("datetime", "instant", "duration"):
         return f"{family}:{_ticks(entry)!r}"
     if family == "number":

@@ -40,12 +40,8 @@ def replacing(
     one belongs to whoever writes it and has the mode 0600. A private or durable one is on the disk before it has its
     name. On Linux it has no name until it is whole, so that nothing is left of a process that is killed.
 
-    Raises
-    ------
-    ArgumentError
-        For a folder, a device and whatever else is not a file; of a new file, for whatever is there.
-    OSError
-        Where the file cannot be written there.
+    Raises ArgumentError for a folder, a device and whatever else is not a file; of a new file, for whatever is there;
+    OSError where the file cannot be written there.
     """
     place = Path(os.path.realpath(Path(path).parent)) / Path(path).name if new else Path(os.path.realpath(path))
     old = None if new else _status(place)

@@ -31,23 +31,13 @@ def unit_sizes(
 ) -> UnitSizes:
     """Count the rows of each unit, and their different values, by narwhals in the engine that has the rows.
 
-    Parameters
-    ----------
-    rows : a native lazy frame
-        With a column `UNIT`, and the others by plain names.
-    unit : str
-        Name of the column of units.
-    groups, values : mapping of plain name to name
-        Columns of secrets, whose missing entries are left out here, and of public values.
-    nulls : str
-        What becomes of rows without a unit: "drop" leaves them out.
-
-    Raises
-    ------
-    PriorError
-        For rows without a unit.
-    ArgumentTypeError
-        For units by floats, which a plan does not compare with whole numbers.
+    - `rows`: With a column `UNIT`, and the others by plain names.
+    - `unit`: Name of the column of units.
+    - `groups`, `values` (mapping of plain name to name): Columns of secrets, whose missing entries are left out here,
+      and of public values.
+    - `nulls`: What becomes of rows without a unit: "drop" leaves them out.
+    Raises PriorError for rows without a unit; ArgumentTypeError for units by floats, which a plan does not compare with
+    whole numbers.
     """
     frame = nw.from_native(rows)
     schema = frame.collect_schema()

@@ -16,16 +16,17 @@ from puffer_frames.certificates.build import of_choices, of_table
 from puffer_frames.certificates.of_series import SeriesFacts, series_statements, series_subject
 from puffer_frames.certificates.record import MOST_VALUES, Certificate
 from puffer_frames.certificates.sentences import warnings_of
-from puffer_frames.errors import ArgumentError, CalibrationError, PriorError
+from puffer_frames.errors import ArgumentError, CalibrationError, PriorError, RareLevelsWarning, warn
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import Table, open_table
+from puffer_frames.mechanisms.channel.column import RARE
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import Purpose
 from puffer_frames.noise.totals import COLUMNS, AnswerRow, answer_row, with_noise
 from puffer_frames.papers.quilt.scales import Chain
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.series_rows import SeriesRows
-from puffer_frames.scales.cautions import warn_of_weakness
+from puffer_frames.scales.cautions import FEWEST_ROWS, warn_of_weakness
 from puffer_frames.scales.chains import believed_chains
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.series import choose_noise
@@ -90,7 +91,8 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         Least probability of a transition of the estimated chain, and of an estimated first state; by default
         1 / (number of transitions), and 1 / (number of first states).
     states : list, optional
-        All states, in the order of the matrix; by default those observed, ascending.
+        All states that anybody may have, in the order of the matrix; by default those observed, ascending: the answer
+        then tells which these are.
     bins : list, optional
         The states to release; by default all.
     query : "counts", "sum" or "mean"
@@ -173,6 +175,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     rows = table.read_series(request.columns)
     released = _released(request, arguments, rows)
     warn_of_weakness(request.target, rows=rows.rows)
+    _warn_of_rare_states(rows, listed=arguments.states is not None)
     chains = _chains(request, arguments, rows)
     choice = _choice(request, chains, rows, released)
     noise, owners = request.noise.at(choice.scale), _owners(request, rows)
@@ -189,6 +192,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         start_estimated=isinstance(arguments.initial, str) and arguments.initial == "estimated",
         counts=request.counts,
         query=request.query,
+        states_read=arguments.states is None,
         both=request.both,
         nulls=request.columns.nulls,
         seeded=request.drawing.seeded,
@@ -221,6 +225,14 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     if released.reach:
         numbers = {"query": [request.query] * len(owners), **numbers}
     return reserved.put_answers(certificate, table.answers(labels=labels, numbers=numbers))
+
+
+def _warn_of_rare_states(rows: SeriesRows, *, listed: bool) -> None:
+    """Warn of states that are rare beside the others: the answer has a row for each that the table has."""
+    often = rows.counts.sum(axis=0)
+    rare = tuple(state for state, count in zip(rows.states, often, strict=True) if count < RARE)
+    if not listed and rare and rows.rows >= FEWEST_ROWS * len(rows.states):
+        warn(RareLevelsWarning(rare, fewest=RARE, of="state"))
 
 
 def _chains(request: SeriesRequest, arguments: HistogramArguments, rows: SeriesRows) -> list[Chain]:

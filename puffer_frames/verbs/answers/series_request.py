@@ -168,10 +168,7 @@ def check_numbers(states: Sequence[Secret], query: str, /) -> list[int]:
 def compared_mechanisms(mechanism: object, /) -> tuple[str, ...]:
     """The mechanisms of a comparison; none where one is named.
 
-    Raises
-    ------
-    ArgumentError
-        For an empty list, and a word that is none.
+    Raises ArgumentError for an empty list, and a word that is none.
     """
     if isinstance(mechanism, str):
         return tuple(MECHANISMS) if mechanism == "all" else ()

@@ -295,10 +295,7 @@ def _check_rows(certificates: Sequence[Certificate]) -> None:
         raise _refused("different numbers of rows", hint="Compose releases of the same records.")
     read = {(each.public, each.given) for each in certificates}
     ranged = all(map(_has_noise_for_ranges, certificates))
-    first = certificates[0]
-    measured = ("facts", "public", "scales", "channels", "verified", "observed")
-    same = all(getattr(each, name) == getattr(first, name) for each in certificates for name in measured)
-    if any(each.facts.recoded for each in certificates) and not (ranged or same):
+    if any(each.facts.recoded for each in certificates) and not ranged:  # equal figures may be those of other codes
         raise _refused(
             "codes that were read as missing values, beside releases with other codes or none",
             hint="Put nulls in place of the codes first, and release that table each time.",

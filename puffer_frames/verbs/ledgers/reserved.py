@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from puffer_frames.certificates.about import is_seen
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import NativeFrame
@@ -15,10 +15,6 @@ from puffer_frames.frames.stamps.attach import when_run
 from puffer_frames.frames.table import open_table
 from puffer_frames.verbs.ledgers.release_ledger import Ledger
 
-_UNSEEN = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-)
-"""Printable by name, and nothing on paper: fillers, joiners, selectors of a variant, the blank of Braille."""
 LedgerArgument: TypeAlias = str | os.PathLike[str] | Ledger | None
 """The argument `ledger`."""
 
@@ -36,7 +32,7 @@ def as_ledger(ledger: LedgerArgument, /, *, dataset: str | None) -> Ledger | Non
     if ledger is None:
         return None
     found = ledger if isinstance(ledger, Ledger) else Ledger(ledger)  # type: ignore[arg-type]
-    if dataset is not None and (dataset != dataset.strip() or not dataset.isprintable() or _UNSEEN.search(dataset)):
+    if dataset is not None and not is_seen(dataset):
         raise ArgumentError(
             "the data set of about",
             rule="a name without blanks at its ends and characters that nobody sees, beside a ledger",
