@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/gallery.md, write the page, and draw that of docs/seeing.md: python docs/gallery.py."""
+"""Draw the pictures of the pages, and write the gallery in docs/compare.md: python docs/gallery.py."""
 
 import os
 import sys
@@ -16,19 +16,20 @@ import puffer_frames
 from puffer_frames.verbs.pictures.style import finish, new_axes, told_apart
 
 DOCS = Path(__file__).parent
+PAGE = "compare.md"
 FOLDER = "pictures"
 DPI = 130
 COLOURS = 200
 """Of the palette of a picture: a file is half as large with it."""
 MOST_BYTES = 40_000
 
-HEAD = """# Gallery
+HEAD = """## Pictures
 
-Written by `docs/gallery.py`. Pictures need matplotlib: `pip install "puffer_frames[plot]"`. Each is one call that
-takes `ax=` and returns the Axes; `plan.plot()` and `released.puffer.plot(original)` draw a set that goes together,
-and return a Figure (in a script `plan.plot().savefig("plan.png")`). Colours can be told apart with every common
-colour blindness, and letters be read at a width of 80 mm. The help of each function has a text for those who cannot
-see it. All but the quilt show exact statistics of the table: keep them private.
+This section is written by `docs/gallery.py`. Pictures need matplotlib: `pip install "puffer_frames[plot]"`. Each is
+one call that takes `ax=` and returns the Axes. `plan.plot()` and `released.puffer.plot(original)` draw several pictures
+and return a Figure (in a script `plan.plot().savefig("plan.png")`). The colours can be told apart with every common
+colour blindness, and the letters can be read at a width of 80 mm. The help of each function describes its picture in
+words. All pictures but the quilt show exact statistics of the table: keep them private.
 
 ```python
 import pandas as pd
@@ -142,7 +143,7 @@ ELSEWHERE = {"seeing": seeing, "associations": associations}
 
 
 def main(folder: Path) -> None:
-    """Draw all pictures and write the gallery."""
+    """Draw all pictures and write the section of docs/compare.md that shows them."""
     mpl.use("Agg")
     warnings.simplefilter("ignore", puffer_frames.PufferWarning)
     (folder / FOLDER).mkdir(exist_ok=True)
@@ -154,7 +155,8 @@ def main(folder: Path) -> None:
         parts.append(f"```python\n{call}\n```\n\n{words}\n\n![{alt}]({FOLDER}/{name}.png)\n")
     for name, call in ELSEWHERE.items():
         draw(call, folder / FOLDER / f"{name}.png")
-    (folder / "gallery.md").write_text("\n".join(parts), encoding="utf-8")
+    page = (DOCS / PAGE).read_text(encoding="utf-8").partition("## Pictures\n")[0]
+    (folder / PAGE).write_text(page + "\n".join(parts), encoding="utf-8")
 
 
 def draw(call: Callable[[], Any], path: Path) -> None:

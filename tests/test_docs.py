@@ -27,15 +27,11 @@ PAGES = [
     "docs/audit.md",
     "docs/certificates.md",
     "docs/compare.md",
-    "docs/gallery.md",
     "docs/sklearn.md",
-    "docs/editors.md",
     "docs/estimates.md",
     "docs/ledger.md",
     "docs/options.md",
     "docs/reference.md",
-    "docs/report.md",
-    "docs/several_columns.md",
     "docs/whole_tables.md",
 ]
 """Pages whose Python runs, block after block."""

@@ -32,7 +32,7 @@ NEEDED = {
 
 
 def test_each_notebook_is_listed():
-    page = (FOLDER.parents[1] / "docs" / "notebooks.md").read_text(encoding="utf-8")
+    page = (FOLDER.parents[1] / "docs" / "index.md").read_text(encoding="utf-8")
     assert NAMES == ["adult", "analyst", "heart", "nightly", "series", "users"]
     assert [name for name in NAMES if f"notebooks/{name}.ipynb)" in page and f"notebooks/{name}\n" in page] == NAMES
 

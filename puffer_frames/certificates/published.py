@@ -64,7 +64,7 @@ class Published(Fields):
         Notes
         -----
         The page says what the certificate says, and may be published with it. It has no scripts, needs nothing from
-        elsewhere, and fits on two pages of A4 where a release has few columns (docs/report.md).
+        elsewhere, and fits on two pages of A4 where a release has few columns (docs/certificates.md).
 
         Examples
         --------

@@ -25,7 +25,7 @@ ON_GRID = "The noise has AES-256 in counter mode for its random bits and lies on
 class NoiseFamily(ABC):
     """A symmetric, unimodal law with a scale, added to every value; with a scale of 1 it stands for its family.
 
-    A family is a frozen dataclass with the field `scale: float = 1.0` (docs/noise_family.md shows one).
+    A family is a frozen dataclass with the field `scale: float = 1.0` (docs/extend.md shows one).
     """
 
     __slots__ = ()

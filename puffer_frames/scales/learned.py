@@ -162,7 +162,7 @@ class Contamination(LearnedBelief):
 
     .. math:: (1 - \eta_s) \hat P_s + \eta_s R_s, \quad R_s \text{ any law on the domain}
 
-    Rows that are chosen by their values are not covered: docs/beliefs.md.
+    Rows that are chosen by their values are not covered: docs/guarantee.md.
 
     Parameters
     ----------

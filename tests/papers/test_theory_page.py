@@ -268,7 +268,7 @@ def test_stable_noise():
         errors = {a: of_laplace(float(epsilon), float(best) + a) for a in (-0.1, 0.0, 0.1)}
         assert min(errors, key=errors.get) == 0.0
         assert agrees(times, errors[0.0])
-    assert int(said(11, r"Of more than ([\d,]+)\s+atoms").replace(",", "")) == stable_noise.MOST_ATOMS
+    assert int(said(11, r"more than ([\d,]+)\s+atoms").replace(",", "")) == stable_noise.MOST_ATOMS
     assert int(said(11, r"at most ([\d,]+); 5,000 normal").replace(",", "")) == stable_noise.MOST_NODES
 
 

@@ -16,7 +16,8 @@ def test_the_gallery_is_what_its_script_writes(tmp_path):
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     script.main(tmp_path)
-    assert (tmp_path / "gallery.md").read_text(encoding="utf-8") == (DOCS / "gallery.md").read_text(encoding="utf-8")
+    page = (DOCS / script.PAGE).read_text(encoding="utf-8")
+    assert (tmp_path / script.PAGE).read_text(encoding="utf-8") == page
     names = {path.name for path in (DOCS / script.FOLDER).iterdir()}
     drawn = {f"{name}.png" for name in (*script.CALLS, *script.ELSEWHERE)}
     assert names == {path.name for path in (tmp_path / script.FOLDER).iterdir()} == drawn

@@ -149,7 +149,7 @@ TABLE = pd.DataFrame(
     [(s, level, float(k)) for s, counts in COUNTS.items() for k, level in enumerate(LEVELS) for _ in range(counts[k])],
     columns=["s", "label", "number"],
 ).sample(frac=1, random_state=0, ignore_index=True)
-PAGE = Path(__file__).parents[2] / "docs" / "beliefs.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guarantee.md"
 
 
 def channel():

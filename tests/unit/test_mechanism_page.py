@@ -1,4 +1,4 @@
-"""The mechanism that docs/mechanism.md adds goes through every verb, file and kind of frame, as the page writes it."""
+"""The mechanism that docs/extend.md adds goes through every verb, file and kind of frame, as the page writes it."""
 
 import contextlib
 import io
@@ -16,7 +16,8 @@ from puffer_frames import Certificate, Layout, audit, calibrate, certificate_of,
 from puffer_frames.errors import ArgumentError, CalibrationError, NoNoiseNeededError, PlanFileError
 from puffer_frames.mechanisms import registry
 
-PAGE = (Path(__file__).parents[2] / "docs" / "mechanism.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "extend.md").read_text(encoding="utf-8")
+PAGE = PAGE.partition("\n## How to add a mechanism\n")[2].partition("\n## ")[0]
 FILE, USE = re.findall(r"```python\n(.*?)```", PAGE, flags=re.S)
 _, OUTPUT = re.findall(r"```text\n(.*?)```", PAGE, flags=re.S)
 EPSILON = 0.2
@@ -27,7 +28,7 @@ def page():
     """The file of the page as a module, its mechanism in the registry."""
     module = types.ModuleType("puffer_frames.mechanisms.merging")
     sys.modules[module.__name__] = module  # where dataclasses look for the names in annotations
-    exec(compile(FILE, "docs/mechanism.md", "exec"), module.__dict__)
+    exec(compile(FILE, "docs/extend.md", "exec"), module.__dict__)
     before = registry.MECHANISMS
     registry.MECHANISMS = (module.MergingMechanism(), *before)
     yield module

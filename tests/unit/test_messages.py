@@ -173,8 +173,8 @@ def test_the_hint_of_a_domain_is_a_domain(given):
         FRAME.puffer.aggregate(value="wage", epsilon=1.0, protect="value", domain=(5, 1))
 
 
-def test_the_domain_of_the_faq_is_a_domain():
-    text = (Path(__file__).parents[2] / "docs" / "faq.md").read_text()
+def test_the_domain_of_the_page_is_a_domain():
+    text = (Path(__file__).parents[2] / "docs" / "guarantee.md").read_text()
     (written,) = re.findall(r"domain=(\{[^}]*\}), beliefs=Contamination", text)
     asked = {"domain": ast.literal_eval(written), "beliefs": puffer_frames.Contamination(share=1.0)}
     frame = FRAME.assign(age=FRAME["wage"] - MARK)

@@ -1,4 +1,4 @@
-"""The family that docs/noise_family.md adds works from beginning to end, as the page writes it."""
+"""The family that docs/extend.md adds works from beginning to end, as the page writes it."""
 
 import contextlib
 import doctest
@@ -21,7 +21,8 @@ from puffer_frames.noise.adding import grid_noise
 from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.stream import Purpose, ReleaseKey
 
-PAGE = (Path(__file__).parents[2] / "docs" / "noise_family.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "extend.md").read_text(encoding="utf-8")
+PAGE = PAGE.partition("\n## How to add a noise family\n")[2].partition("\n## ")[0]
 FILE, USE = re.findall(r"```python\n(.*?)```", PAGE, flags=re.S)
 [OUTPUT] = re.findall(r"```text\n(.*?)```", PAGE, flags=re.S)
 
@@ -35,7 +36,7 @@ def page():
     """The file of the page as a module."""
     module = types.ModuleType("puffer_frames.noise.logistic")
     sys.modules[module.__name__] = module  # where dataclasses look for the names in annotations
-    exec(compile(FILE, "docs/noise_family.md", "exec"), module.__dict__)
+    exec(compile(FILE, "docs/extend.md", "exec"), module.__dict__)
     yield module
     del sys.modules[module.__name__]
 
@@ -65,7 +66,7 @@ def drawn(page, scale, *, rows=DRAWS):
 def test_what_the_page_prints(page):
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(USE, "docs/noise_family.md", "exec"), {"Logistic": page.Logistic})
+        exec(compile(USE, "docs/extend.md", "exec"), {"Logistic": page.Logistic})
     assert printed.getvalue() == OUTPUT
 
 

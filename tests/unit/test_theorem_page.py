@@ -1,4 +1,4 @@
-"""The condition that docs/theorem.md adds works from beginning to end, as the page writes it."""
+"""The condition that docs/extend.md adds works from beginning to end, as the page writes it."""
 
 import contextlib
 import doctest
@@ -23,7 +23,8 @@ from puffer_frames.errors import CalibrationError, PriorError
 from puffer_frames.papers import catalogue
 from puffer_frames.papers.catalogue import THEOREMS
 
-PAGE = (Path(__file__).parents[2] / "docs" / "theorem.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "extend.md").read_text(encoding="utf-8")
+PAGE = PAGE.partition("\n## How to add a published condition\n")[2].partition("\n## ")[0]
 FILE, ENTRY, USE = re.findall(r"```python\n(.*?)```", PAGE, flags=re.S)
 [OUTPUT] = re.findall(r"```text\n(.*?)```", PAGE, flags=re.S)
 ASKED = {"secret": "group", "public": "score", "epsilon": 1.0}
@@ -33,7 +34,7 @@ ASKED = {"secret": "group", "public": "score", "epsilon": 1.0}
 def page():
     """The file of the page as a module."""
     module = types.ModuleType("puffer_frames.papers.range")
-    exec(compile(FILE, "docs/theorem.md", "exec"), module.__dict__)
+    exec(compile(FILE, "docs/extend.md", "exec"), module.__dict__)
     return module
 
 
@@ -41,7 +42,7 @@ def page():
 def entry(page):
     """The entry of the page, read where it would stand."""
     names = vars(catalogue) | {"range_scale": page.range_scale}
-    exec(compile(f"from __future__ import annotations\n{ENTRY}", "docs/theorem.md", "exec"), names)
+    exec(compile(f"from __future__ import annotations\n{ENTRY}", "docs/extend.md", "exec"), names)
     return names["RANGE"]
 
 
@@ -74,7 +75,7 @@ def frame():
 def test_what_the_page_prints(registered):
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(USE, "docs/theorem.md", "exec"), {})
+        exec(compile(USE, "docs/extend.md", "exec"), {})
     assert printed.getvalue() == OUTPUT
 
 
@@ -113,7 +114,7 @@ def test_a_sound_condition(registered, frame):
     assert 5.0 <= plan.scale <= 5.0 * (1 + 1e-9)  # what the grid costs
     assert plan.verified["empirical"].pure_loss.upper <= 1.0
     text = " ".join(str(certificate_of(plan.release(frame))).split())
-    assert "range (docs/theorem.md) asks for 5; used as published, confirmed by the exact engine" in text
+    assert "range (docs/extend.md) asks for 5; used as published, confirmed by the exact engine" in text
     assert "observed frequencies" in text
 
 

@@ -502,7 +502,7 @@ class Plan(Printed):
 
         Notes
         -----
-        `certificate.report` writes the page that may be published (docs/report.md).
+        `certificate.report` writes the page that may be published (docs/certificates.md).
 
         Examples
         --------
