@@ -134,6 +134,7 @@ def _agrees(certificate: Certificate, measured: float) -> bool:
     if measured > certificate.epsilon * (1 + _NEAR):
         return False
     shares = certificate.unit_rows > 1 or certificate.releases > 1 or len(certificate.public) > 1 or certificate.refines
+    shares = shares or certificate.answers
     return bool(shares) or certificate.unit is not None or measured >= certificate.epsilon * (1 - _NEAR) - _GRID
 
 

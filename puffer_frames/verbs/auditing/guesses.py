@@ -21,6 +21,7 @@ from puffer_frames.certificates.record import Certificate
 from puffer_frames.numbers.presentation import lower_text, plain, upper_text
 from puffer_frames.numbers.rounding import share_at_least, share_at_most
 from puffer_frames.priors.prior import FloatArray, IndexArray
+from puffer_frames.verbs.auditing.columns import ReleasedColumn
 from puffer_frames.verbs.auditing.guesser import (
     Bound,
     PairOfCodes,
@@ -183,26 +184,35 @@ def guesses(
     bounds: list[Bound] = []
     for view in views:
         share = alpha / len(views)
-        proved = _proved(view, delta=delta, alpha=share, rng=rng)
+        proved = proved_bounds(view.columns, view.codes, view.pairs, delta=delta, alpha=share, rng=rng)
         mine = trained[view.rows]
         scores = _in_view(learned[view.names].after, learned[view.names], view, mine)
         free += learned_bounds(scores, view.codes, mine, view.pairs, delta=delta, alpha=share).values()
         bounds += proved.values()
         found += _pairs(view, learned[view.names], mine, proved, (epsilon, delta), level, rng)
-    checks = _checks(bounds, free, limit, alpha)
+    checks = bound_checks(bounds, free, limit, alpha)
     return [*checks, _kept(found)], found
 
 
-def _proved(view: View, *, delta: float, alpha: float, rng: np.random.Generator) -> Mapping[PairOfCodes, Bound]:
+def proved_bounds(
+    columns: Sequence[ReleasedColumn],
+    secrets: IndexArray,
+    pairs: Sequence[PairOfCodes],
+    /,
+    *,
+    delta: float,
+    alpha: float,
+    rng: np.random.Generator,
+) -> Mapping[PairOfCodes, Bound]:
     """By both families of events, with half of alpha each."""
-    model = model_bounds(view.columns, view.codes, view.pairs, delta=delta, alpha=alpha / 2, rng=rng)
-    events = event_bounds(view.columns, view.codes, view.pairs, delta=delta, alpha=alpha / 2)
+    model = model_bounds(columns, secrets, pairs, delta=delta, alpha=alpha / 2, rng=rng)
+    events = event_bounds(columns, secrets, pairs, delta=delta, alpha=alpha / 2)
     return {
         pair: Bound(
             epsilon=max(model[pair].epsilon, events[pair].epsilon),
             advantage=max(model[pair].advantage, events[pair].advantage),
         )
-        for pair in view.pairs
+        for pair in pairs
     }
 
 
@@ -232,9 +242,10 @@ def _in_view(scores: FloatArray, learned: _Learned, view: View, trained: NDArray
     return ratios_to_prior(scores[view.rows][:, view.present], view.codes, trained, learned.weights[view.present])
 
 
-def _checks(
-    bounds: Sequence[Bound], free: Sequence[Bound], limit: tuple[float, float] | None, alpha: float
+def bound_checks(
+    bounds: Sequence[Bound], free: Sequence[Bound], limit: tuple[float, float] | None, alpha: float, /
 ) -> list[AuditCheck]:
+    """The checks of epsilon, by what was proved and by what was learned."""
     if limit is None or not bounds:
         why = "the certificate says nothing of the observed frequencies" if limit is None else "no pair is protected"
         return [check_of(name, "not applicable", why) for name in _NAMES]
