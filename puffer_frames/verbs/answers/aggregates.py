@@ -459,7 +459,9 @@ def replay_aggregate(frame: NativeFrame, arguments: AggregateArguments, scales: 
         released=released,
         exact=exact,
         own_noise=np.ones(exact.size, dtype=bool),
-        again=(lambda: answers({name: _noise(request, scales[name]) for name in statistics})) if drawn else None,
+        again=(lambda: answers({name: _noise(request, scales.get(name, 0.0)) for name in statistics}))
+        if drawn
+        else None,
         rivals={name: _rivals(request, rows, name) for name in statistics},
     )
 

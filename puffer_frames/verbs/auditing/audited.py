@@ -97,6 +97,13 @@ def audit(
     releases = list(released) if isinstance(released, (list, tuple)) else [released]
     if certificate is None and not any(map(is_covered, releases)) and is_covered(original):
         original, releases = releases[0], [original]
+    if not releases or not isinstance(request, (Mapping, type(None))):
+        raise ArgumentTypeError(
+            "the answers and their request",
+            rule="a release or several, and a mapping of the arguments",
+            got="no release" if not releases else f"a {type(request).__name__}",
+            hint='Write request={"unit": "patient", "value": "visits"}.',
+        )
     found = [_certificate(each, certificate, request, alone=len(releases) == 1) for each in releases]
     level = _level(level)
     names = None if secret is None else as_names(secret, open_table(original).labels, role="secret")
