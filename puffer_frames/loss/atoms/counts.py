@@ -17,7 +17,7 @@ from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.markov import MarkovChain
 from puffer_frames.priors.pairs import Pair
-from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
+from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 
 LONGEST = 2000
 """Longest series whose whole law is worked out; the tables have (states x length^2) entries."""
@@ -172,22 +172,6 @@ def count_loss(
     rows = Law(np.concatenate([law.mantissas for law in laws]), np.concatenate([law.exponents for law in laws]))
     error = count_rounding(chains, length=length)
     return CountLoss.of_times(secrets, rows, np.array(ends, dtype=np.intp), pairs=tuple(pairs), error=error)
-
-
-def counts_given(chain: MarkovChain, counted: NDArray[np.bool_], seen: NDArray[np.bool_], /) -> list[Prior]:
-    """The law of a count given each state that is possible at the middle time, in floats without bounds of their error.
-
-    None for more than 2,000 times, and where the start may have any law. Raises TooSteepError where floats would lose
-    probabilities.
-    """
-    if seen.size > LONGEST or str(chain.initial) == "any":
-        return []
-    start, time = chain.stationary if isinstance(chain.initial, str) else np.asarray(chain.initial), seen.size // 2
-    before = forward(chain.transition, start, counted, seen[: time + 1])[-1]
-    after = backward(chain.transition, counted, seen[time:])[-1]
-    sides = zip(np.ldexp(*before), np.ldexp(*after), strict=True)
-    found = [np.convolve(first, second) for first, second in sides if first.any()]
-    return [Prior.empirical(np.arange(masses.size), masses / masses.sum()) for masses in found]
 
 
 def count_rounding(chains: Sequence[MarkovChain], /, *, length: int) -> float:

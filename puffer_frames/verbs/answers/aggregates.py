@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ from puffer_frames.scales.learned import POPULATION, LearnedBelief, Population
 from puffer_frames.scales.units import DeclaredValues, LawsArgument, choose_scales, contributions
 from puffer_frames.verbs.answers.checks import (
     PROTECTIONS,
+    Replay,
     check_asked,
     check_count,
     check_integer,
@@ -49,7 +51,6 @@ from puffer_frames.verbs.answers.checks import (
     errors_at,
     one_by_one,
 )
-from puffer_frames.verbs.answers.replayed import Replay
 from puffer_frames.verbs.requests.arguments import AggregateArguments, takes
 from puffer_frames.verbs.requests.drawing import Drawing
 
@@ -443,26 +444,23 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
 
 
 def replay_aggregate(frame: NativeFrame, arguments: AggregateArguments, scales: Mapping[str, float], /) -> Replay:
-    """The same request once more, and its answers without noise; raises as `aggregate`."""
+    """The answers without noise, and what the noise must hide; raises as `aggregate`."""
     table = open_table(frame)
     request = AggregateRequest.of(arguments, table.labels)
-    released = aggregate(frame, **vars(arguments))
     rows = table.read_units(request.columns)
     statistics = tuple(dict.fromkeys("sum" if name == "mean" else name for name in request.queries))
 
-    def answers(noises: dict[str, AnswerNoise | None]) -> FloatArray:
+    def answers(scales: Mapping[str, float]) -> FloatArray:
+        noises = {name: _noise(request, scales.get(name, 0.0)) for name in statistics}
         return np.array(_table(request, rows, noises)[1]["answer"], dtype=float)
 
+    exact = answers({})
     drawn = "sum" in statistics and not request.added and bool((np.diff(rows.starts) > 1).any())
-    exact = answers(dict.fromkeys(statistics))
     return Replay(
-        released=released,
         exact=exact,
         own_noise=np.ones(exact.size, dtype=bool),
-        again=(lambda: answers({name: _noise(request, scales.get(name, 0.0)) for name in statistics}))
-        if drawn
-        else None,
-        rivals={name: _rivals(request, rows, name) for name in statistics},
+        again=partial(answers, scales) if drawn else None,
+        rivals={} if drawn else {name: _rivals(request, rows, name) for name in statistics},
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -20,24 +19,20 @@ from puffer_frames.certificates.sentences import warnings_of
 from puffer_frames.errors import ArgumentError, CalibrationError, LedgerNoiseWarning, PriorError, warn
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import Table, open_table
-from puffer_frames.loss.atoms.counts import counts_given
-from puffer_frames.loss.atoms.tilted import TooSteepError
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import Purpose
 from puffer_frames.noise.totals import COLUMNS, AnswerRow, answer_row, with_noise
 from puffer_frames.papers.catalogue import MECHANISMS
 from puffer_frames.papers.quilt.scales import Chain
-from puffer_frames.priors.markov import MarkovChain
-from puffer_frames.priors.prior import Prior, Secret
+from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.cautions import warn_of_weakness
 from puffer_frames.scales.chains import believed_chains
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.series import choose_noise
-from puffer_frames.scales.series_counts import ReleasedCounts, has_law
+from puffer_frames.scales.series_counts import ReleasedCounts
 from puffer_frames.scales.transported_series import suits_transport
-from puffer_frames.verbs.answers.checks import curve_of, errors_at, one_by_one
-from puffer_frames.verbs.answers.replayed import Replay
+from puffer_frames.verbs.answers.checks import Replay, curve_of, errors_at, one_by_one
 from puffer_frames.verbs.answers.series_request import (
     SeriesRequest,
     check_bins,
@@ -238,28 +233,13 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
 
 
 def replay_histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> Replay:
-    """The same request once more, and its answers without noise; raises as `histogram`."""
+    """The answers without noise; raises as `histogram`."""
     table = open_table(frame)
     request = SeriesRequest.of(arguments, table.labels)
-    again = histogram(frame, **vars(arguments))
     rows = table.read_series(request.columns)
     released = _released(request, arguments, rows)
     exact = np.array(_numbers(_histograms(request, rows, released, None))["answer"], dtype=float)
-    chains = _chains(request, arguments, rows)
-    laws = list[Prior]()
-    if chains and isinstance(chains[0], MarkovChain) and not released.reach and len(rows.units) == 1:
-        seen = rows.patterns(from_start=has_law(chains))[0]
-        counted = np.arange(len(rows.states)) == released.released[-1]
-        with suppress(TooSteepError):
-            laws = counts_given(chains[0], counted, seen)
-    laws.sort(key=lambda law: law.mean)
-    return Replay(
-        released=again,
-        exact=exact,
-        own_noise=np.arange(exact.size) % 2 == 1 if released.derived else np.ones(exact.size, dtype=bool),
-        again=None,
-        rivals={request.statistic: (laws[0], laws[-1])} if laws else {},
-    )
+    return Replay(exact=exact, own_noise=np.arange(exact.size) % 2 >= released.derived)
 
 
 def _warn_of_ledger(

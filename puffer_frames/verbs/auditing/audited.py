@@ -75,7 +75,7 @@ def audit(
     bounds of epsilon are those of Clopper and Pearson for events that were chosen without the released values, and hold
     for all pairs, strata and events together. Only "learned guesser" and the readers choose their events by half of the
     released rows, and are counted on the others. That an audit passes proves nothing: it finds faults. Of answers
-    seven checks rest on chance. The request is worked out again, without noise and with: its scale is laid beside the
+    six checks rest on chance. The request is worked out again, without noise and with: its scale is laid beside the
     certified one, and the differences of released and true answers beside the certified law. Each answer is a trial of
     a guesser of two laws that the noise must hide, so that many groups, or releases, bound epsilon from below.
     **Cost**: some seconds for 30,000 rows.
@@ -97,14 +97,7 @@ def audit(
     releases = list(released) if isinstance(released, (list, tuple)) else [released]
     if certificate is None and not any(map(is_covered, releases)) and is_covered(original):
         original, releases = releases[0], [original]
-    if not releases or not isinstance(request, (Mapping, type(None))):
-        raise ArgumentTypeError(
-            "the answers and their request",
-            rule="a release or several, and a mapping of the arguments",
-            got="no release" if not releases else f"a {type(request).__name__}",
-            hint='Write request={"unit": "patient", "value": "visits"}.',
-        )
-    found = [_certificate(each, certificate, request, alone=len(releases) == 1) for each in releases]
+    found = [_certificate(each, certificate, request, alone=len(releases) == 1) for each in releases or [None]]
     level = _level(level)
     names = None if secret is None else as_names(secret, open_table(original).labels, role="secret")
     source = check_rng(rng)
@@ -125,11 +118,12 @@ def _certificate(
             hint="puffer_frames.read_certificate(path) reads one.",
         )
     found = attached_to(released) if given is None else given
-    if found.answers != (request is not None) or not (alone or found.answers) or not found.secret:
+    known = found.answers == isinstance(request, Mapping) == (request is not None)
+    if not known or not (alone or found.answers) or not found.secret:
         raise ArgumentError(
             "the release",
             rule="one of rows with a secret column, or answers with their request",
-            got="answers about all rows without it" if found.answers else "rows, with a request or in a list",
+            got="answers about all rows, with no mapping" if found.answers else "rows, with a request or in a list",
             hint='For answers give the arguments of aggregate or histogram: request={"unit": "patient", ...}.',
         )
     return found

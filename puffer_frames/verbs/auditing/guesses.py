@@ -21,7 +21,6 @@ from puffer_frames.certificates.record import Certificate
 from puffer_frames.numbers.presentation import lower_text, plain, upper_text
 from puffer_frames.numbers.rounding import share_at_least, share_at_most
 from puffer_frames.priors.prior import FloatArray, IndexArray
-from puffer_frames.verbs.auditing.columns import ReleasedColumn
 from puffer_frames.verbs.auditing.guesser import (
     Bound,
     PairOfCodes,
@@ -184,7 +183,7 @@ def guesses(
     bounds: list[Bound] = []
     for view in views:
         share = alpha / len(views)
-        proved = proved_bounds(view.columns, view.codes, view.pairs, delta=delta, alpha=share, rng=rng)
+        proved = _proved(view, delta=delta, alpha=share, rng=rng)
         mine = trained[view.rows]
         scores = _in_view(learned[view.names].after, learned[view.names], view, mine)
         free += learned_bounds(scores, view.codes, mine, view.pairs, delta=delta, alpha=share).values()
@@ -194,25 +193,16 @@ def guesses(
     return [*checks, _kept(found)], found
 
 
-def proved_bounds(
-    columns: Sequence[ReleasedColumn],
-    secrets: IndexArray,
-    pairs: Sequence[PairOfCodes],
-    /,
-    *,
-    delta: float,
-    alpha: float,
-    rng: np.random.Generator,
-) -> Mapping[PairOfCodes, Bound]:
+def _proved(view: View, *, delta: float, alpha: float, rng: np.random.Generator) -> Mapping[PairOfCodes, Bound]:
     """By both families of events, with half of alpha each."""
-    model = model_bounds(columns, secrets, pairs, delta=delta, alpha=alpha / 2, rng=rng)
-    events = event_bounds(columns, secrets, pairs, delta=delta, alpha=alpha / 2)
+    model = model_bounds(view.columns, view.codes, view.pairs, delta=delta, alpha=alpha / 2, rng=rng)
+    events = event_bounds(view.columns, view.codes, view.pairs, delta=delta, alpha=alpha / 2)
     return {
         pair: Bound(
             epsilon=max(model[pair].epsilon, events[pair].epsilon),
             advantage=max(model[pair].advantage, events[pair].advantage),
         )
-        for pair in pairs
+        for pair in view.pairs
     }
 
 
