@@ -12,6 +12,7 @@ from puffer_frames.loss.engine import hockey_stick, pure_loss
 from puffer_frames.loss.renyi import renyi_divergence
 from puffer_frames.mechanisms.batch_report import BatchReport
 from puffer_frames.mechanisms.channel.best import FoundChannel, best_channel
+from puffer_frames.noise.shares import add_share, shares_p_value
 from puffer_frames.priors.fitting import fit_gaussian, fit_mixture
 from puffer_frames.priors.network import BayesianNetwork
 from puffer_frames.priors.prior import Prior
@@ -37,6 +38,7 @@ __all__ = [
     "FoundChannel",
     "Prior",
     "Remap",
+    "add_share",
     "best_channel",
     "fit_gaussian",
     "fit_mixture",
@@ -44,6 +46,7 @@ __all__ = [
     "network_scale",
     "pure_loss",
     "renyi_divergence",
+    "shares_p_value",
     "smallest_scale",
     "transport_plan",
     "w_infinity",

@@ -172,11 +172,12 @@ class PufferAccessor(Generic[Frame, Answer]):
 
     def audit(
         self,
-        released: NativeFrame,
+        released: NativeFrame | Sequence[NativeFrame],
         /,
         *,
         certificate: Certificate | None = None,
         secret: Name | Sequence[Name] | None = None,
+        request: Mapping[str, Any] | None = None,
         level: float = 0.99,
         rng: RandomSource = None,
     ) -> AuditReport:

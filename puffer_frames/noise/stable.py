@@ -143,16 +143,7 @@ class Stable(NoiseFamily):
         >>> round(Stable(scale=1.0, alpha=1.5).share(8).scale, 12)
         0.25
         """
-        contributors = check_count(contributors, "contributors", at_least=1)
-        drop_outs = check_count(drop_outs, "drop_outs", at_least=0)
-        if not contributors > drop_outs:
-            raise ArgumentError(
-                "drop_outs",
-                rule="at least 0 and less than the number of contributors",
-                got=f"{drop_outs} of {contributors}",
-                hint="Plan for the contributors that surely add their noise.",
-            )
-        each = self.scale * as_float(contributors - drop_outs) ** (-1 / self.alpha)
+        each = self.scale * as_float(all_but(contributors, drop_outs)) ** (-1 / self.alpha)
         return Stable(scale=math.nextafter(each * (1 + 2**-50), math.inf), alpha=self.alpha)
 
     def unit(self, target: Target, /) -> float:
@@ -310,6 +301,20 @@ def shift_loss(shift: float, /, *, alpha: float) -> tuple[float, float]:
     pair = [(one, np.zeros(1)), (one, np.array([shift]))]
     lower, upper, _ = largest_log_ratio(pair, [(0, 1)], stable_shape(alpha), tolerance=_TOLERANCE)
     return lower, upper
+
+
+def all_but(contributors: int, drop_outs: int, /) -> int:
+    """How many contributors surely add their noise; raises ArgumentError unless there is one."""
+    contributors = check_count(contributors, "contributors", at_least=1)
+    drop_outs = check_count(drop_outs, "drop_outs", at_least=0)
+    if not contributors > drop_outs:
+        raise ArgumentError(
+            "drop_outs",
+            rule="at least 0 and less than the number of contributors",
+            got=f"{drop_outs} of {contributors}",
+            hint="Plan for the contributors that surely add their noise.",
+        )
+    return contributors - drop_outs
 
 
 def check_alpha(alpha: float | None, /) -> float:

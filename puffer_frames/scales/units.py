@@ -294,11 +294,11 @@ def choose_scales(
             sets = {unit: sets[unit] for unit in present or sets}
             protection = of_sets(sets, checked if protect == "replacement" else None, noise=noise)
         else:
-            contributions = _laws(rows, laws, statistic=statistic, added=added)
+            added_by = contributions(rows, laws, statistic=statistic, added=added)
             if protect == "replacement":
-                protection = of_replacement(contributions, checked, noise=noise)
+                protection = of_replacement(added_by, checked, noise=noise)
             else:
-                protected = contributions if present is None else contributions.some(present)
+                protected = added_by if present is None else added_by.some(present)
                 protection = of_presence(protected, noise=noise)
         found[statistic] = _choose(
             protection,
@@ -399,7 +399,7 @@ def _sets(rows: UnitRows, belief: LearnedBelief, *, domain: Bounds | None) -> Ma
     return cast(Mapping[Secret, LawSet], belief.laws(counts, bounds=bounds, radius=0.0))
 
 
-def _laws(rows: UnitRows, laws: LawsArgument, *, statistic: str, added: bool) -> UnitLaws:
+def contributions(rows: UnitRows, laws: LawsArgument, /, *, statistic: str, added: bool) -> UnitLaws:
     """Law of every unit's contribution to a sum, or to a count (a point mass)."""
     if statistic == "count":
         sizes = rows.sizes.astype(float) if added else np.ones(len(rows.units))

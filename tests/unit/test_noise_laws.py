@@ -29,6 +29,7 @@ from puffer_frames.noise.families import GAUSSIAN, LAPLACE, noise_family
 from puffer_frames.noise.gaussian import Gaussian, shift_hockey_stick, unit_scale
 from puffer_frames.noise.grid import grid_of
 from puffer_frames.noise.laplace import Laplace
+from puffer_frames.noise.shares import add_share, shares_p_value
 from puffer_frames.noise.stable import Stable
 from puffer_frames.noise.stream import Purpose, ReleaseKey
 from puffer_frames.numbers.target import Target
@@ -89,6 +90,41 @@ def test_shares_of_contributors_sum_to_the_noise():
     assert 90 * share.scale**1.5 >= 3.0**1.5
     with pytest.raises(ArgumentError, match="drop_outs must be at least 0"):
         noise.share(5, drop_outs=5)
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian", Stable(alpha=1.0), Stable(alpha=1.7)])
+@pytest.mark.parametrize(("contributors", "drop_outs"), [(1, 0), (40, 8)])
+def test_sums_of_shares_have_the_noise(noise, contributors, drop_outs):
+    asked = {"scale": 3.0, "contributors": contributors, "drop_outs": drop_outs, "noise": noise}
+    sums = sum(add_share(np.full(2000, 7.0), **asked) for _ in range(contributors - drop_outs))
+    noises = sums - 7.0 * (contributors - drop_outs)
+    law = {"laplace": stats.laplace(scale=3), "gaussian": stats.norm(scale=3)}.get(str(noise))
+    law = law or (stats.cauchy(scale=3) if noise.alpha == 1 else stats.levy_stable(1.7, 0, scale=3))
+    assert stats.kstest(noises[:300] if noise == Stable(alpha=1.7) else noises, law.cdf).pvalue > 1e-6
+    assert shares_p_value(noises, scale=3.0, noise=noise) > 1e-6
+    assert shares_p_value(noises / 1.3, scale=3.0, noise=noise) < 1e-3  # too little noise is found
+    assert shares_p_value(noises * 1.3, scale=3.0, noise=noise) > 0.5  # more than asked for is no fault
+
+
+def test_shares_that_are_missing_are_found():
+    asked = {"scale": 1.0, "contributors": 20}
+    sums = sum(add_share(np.zeros(2000), **asked) for _ in range(14))
+    assert shares_p_value(sums, scale=1.0) < 1e-3
+    assert np.array_equal(add_share([1.0, 2.0], **asked, rng=1), add_share([1.0, 2.0], **asked, rng=1))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: add_share([1.0], scale=0.0, contributors=2), "scale must be greater than 0"),
+        (lambda: add_share(["x"], scale=1.0, contributors=2), "values must be finite"),
+        (lambda: add_share([1.0], scale=1.0, contributors=2, drop_outs=2), "drop_outs must be at least 0"),
+        (lambda: shares_p_value([], scale=1.0), "noises must be finite"),
+    ],
+)
+def test_shares_that_are_refused(call, words):
+    with pytest.raises(ArgumentError, match=words):
+        call()
 
 
 @few(2)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from puffer_frames.frames.local.answers import check_free_names
 from puffer_frames.frames.local.numbered import plain_label
 from puffer_frames.frames.table import Table, open_table
 from puffer_frames.frames.units.asked import UnitColumns
+from puffer_frames.loss.presence import NOTHING
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.laplace import DiscreteLaplace
 from puffer_frames.noise.postprocessing import Bounds, check_bounds
@@ -27,14 +29,15 @@ from puffer_frames.noise.stream import Purpose, ReleaseKey
 from puffer_frames.noise.totals import COLUMNS, AnswerNoise, AnswerRow, answer_row, exact_sum, quotient_row, with_noise
 from puffer_frames.numbers.arguments import check_flag, check_word
 from puffer_frames.numbers.target import Target
-from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
+from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
 from puffer_frames.priors.unit_rows import UnitRows
 from puffer_frames.scales.cautions import warn_of_weakness
 from puffer_frames.scales.choice import Choice, check_calibration
 from puffer_frames.scales.learned import POPULATION, LearnedBelief, Population
-from puffer_frames.scales.units import DeclaredValues, LawsArgument, choose_scales
+from puffer_frames.scales.units import DeclaredValues, LawsArgument, choose_scales, contributions
 from puffer_frames.verbs.answers.checks import (
     PROTECTIONS,
+    Replay,
     check_asked,
     check_count,
     check_integer,
@@ -438,6 +441,45 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
     reserved = request.drawing.reserve(certificate, frame)
     labels, numbers = _table(request, rows, noises)
     return reserved.put_answers(certificate, table.answers(labels=labels, numbers=numbers))
+
+
+def replay_aggregate(frame: NativeFrame, arguments: AggregateArguments, scales: Mapping[str, float], /) -> Replay:
+    """The answers without noise, and what the noise must hide; raises as `aggregate`."""
+    table = open_table(frame)
+    request = AggregateRequest.of(arguments, table.labels)
+    rows = table.read_units(request.columns)
+    statistics = tuple(dict.fromkeys("sum" if name == "mean" else name for name in request.queries))
+
+    def answers(scales: Mapping[str, float]) -> FloatArray:
+        noises = {name: _noise(request, scales.get(name, 0.0)) for name in statistics}
+        return np.array(_table(request, rows, noises)[1]["answer"], dtype=float)
+
+    exact = answers({})
+    drawn = "sum" in statistics and not request.added and bool((np.diff(rows.starts) > 1).any())
+    return Replay(
+        exact=exact,
+        own_noise=np.ones(exact.size, dtype=bool),
+        again=partial(answers, scales) if drawn else None,
+        rivals={} if drawn else {name: _rivals(request, rows, name) for name in statistics},
+    )
+
+
+def _rivals(request: AggregateRequest, rows: UnitRows, statistic: str) -> tuple[Prior, Prior]:
+    """Two laws of what one unit adds that the noise must hide, far apart."""
+    if request.values is not None and statistic == "sum":
+        most = float(rows.sizes.max()) if request.added else 1.0
+        first, second = max(request.values, key=lambda pair: abs(pair[0] - (pair[1] or 0.0)))
+        return Prior.gaussian(most * first, 0.0), Prior.gaussian(most * (second or 0.0), 0.0)
+    given = "empirical" if isinstance(request.laws, LearnedBelief) else request.laws
+    laws = contributions(rows, given, statistic=statistic, added=request.added)
+    replaced = request.protect == "replacement"
+    if request.listed and request.by_law:
+        units = request.listed[0] if replaced else [unit for pair in request.listed for unit in pair]
+        laws = laws.some(unit for unit in units if unit is not None)
+    means = np.add.reduceat(laws.weights * laws.means, laws.starts[:-1]) * laws.copies
+    if replaced:
+        return laws.prior(int(means.argmin())), laws.prior(int(means.argmax()))
+    return laws.prior(int(np.abs(means).argmax())), NOTHING
 
 
 def _curve(table: Table, several: Sequence[AggregateArguments]) -> NativeFrame:

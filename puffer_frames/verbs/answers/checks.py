@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from numbers import Real
 from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.frames.columns import NativeFrame
@@ -19,7 +22,7 @@ from puffer_frames.noise.totals import AnswerNoise, AnswerRow, answer_row
 from puffer_frames.numbers.arguments import as_float, check_word
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import PUBLISHED_FOR
-from puffer_frames.priors.prior import Prior, Secret
+from puffer_frames.priors.prior import FloatArray, Prior, Secret
 from puffer_frames.scales.learned import POPULATION, Contamination, Population
 from puffer_frames.verbs.requests.arguments import AggregateArguments, AnswerArguments, HistogramArguments
 
@@ -73,6 +76,20 @@ def curve_of(table: Table, rows: Sequence[Sequence[object]], /) -> NativeFrame:
     names = _COLUMNS if len(rows[0]) == len(_COLUMNS) else ("mechanism", *_COLUMNS, "loss", "reason")
     columns = zip(names, map(list, zip(*rows, strict=True)), strict=True)
     return table.answers(labels={}, numbers=dict(columns))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Replay:
+    """What an audit lays beside the answers of a request; never to be published."""
+
+    exact: FloatArray
+    """The answers without noise, in the order of the rows, shape (n,); NaN for none."""
+    own_noise: NDArray[np.bool_]
+    """Which answers do not follow from others, shape (n,)."""
+    again: Callable[[], FloatArray] | None = None
+    """Answers with fresh noise, where these are of rows that are drawn at random: then nobody knows the exact ones."""
+    rivals: Mapping[str, tuple[Prior, Prior]] = field(default_factory=dict)
+    """Two laws of what one unit adds, far apart, that the noise of a statistic must hide."""
 
 
 QUERIES = ("sum", "count", "mean")

@@ -31,7 +31,7 @@ from puffer_frames.scales.chains import believed_chains
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.series import choose_noise
 from puffer_frames.scales.series_counts import ReleasedCounts
-from puffer_frames.verbs.answers.checks import curve_of, errors_at, one_by_one
+from puffer_frames.verbs.answers.checks import Replay, curve_of, errors_at, one_by_one
 from puffer_frames.verbs.answers.series_request import (
     SeriesRequest,
     check_bins,
@@ -235,6 +235,16 @@ def _warn_of_rare_states(rows: SeriesRows, *, listed: bool) -> None:
         warn(RareLevelsWarning(rare, fewest=RARE, of="state"))
 
 
+def replay_histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> Replay:
+    """The answers without noise; raises as `histogram`."""
+    table = open_table(frame)
+    request = SeriesRequest.of(arguments, table.labels)
+    rows = table.read_series(request.columns)
+    released = _released(request, arguments, rows)
+    exact = np.array(_numbers(_histograms(request, rows, released, None))["answer"], dtype=float)
+    return Replay(exact=exact, own_noise=np.arange(exact.size) % 2 >= released.derived)
+
+
 def _chains(request: SeriesRequest, arguments: HistogramArguments, rows: SeriesRows) -> list[Chain]:
     """The chains that are believed, where the mechanism asks for them."""
     if not request.chained:
@@ -307,7 +317,7 @@ def _numbers(rows: list[AnswerRow]) -> dict[str, list[Any]]:
 
 
 def _histograms(
-    request: SeriesRequest, rows: SeriesRows, released: ReleasedCounts, noise: NoiseFamily
+    request: SeriesRequest, rows: SeriesRows, released: ReleasedCounts, noise: NoiseFamily | None
 ) -> list[AnswerRow]:
     """Noisy counts or frequencies, histogram by histogram."""
     per_unit = rows.counts

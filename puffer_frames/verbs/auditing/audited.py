@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -19,11 +20,12 @@ from puffer_frames.verbs.auditing.report import AuditReport
 @short_traceback
 def audit(
     original: NativeFrame,
-    released: NativeFrame,
+    released: NativeFrame | Sequence[NativeFrame],
     /,
     *,
     certificate: Certificate | None = None,
     secret: Name | Sequence[Name] | None = None,
+    request: Mapping[str, Any] | None = None,
     level: float = 0.99,
     rng: RandomSource = None,
 ) -> AuditReport:
@@ -35,11 +37,15 @@ def audit(
         The table that was released, in the order of the release.
     released : frame of the same kinds
         What `privatize` returned, all rows of it. Where only the first frame has a certificate, that one is the
-        release: `released.puffer.audit(original)`.
+        release: `released.puffer.audit(original)`. Of `aggregate` and `histogram` the answers, or a list of several
+        releases of the same request.
     certificate : Certificate, optional
         By default the attached one.
     secret : column name or list of names, optional
         By default the secret of the certificate.
+    request : mapping, optional
+        For answers: the arguments that `aggregate` or `histogram` was called with, `{"unit": "patient", ...}`. Epsilon
+        and delta are by default those of the certificate; ledger and rng are not used.
     level : float
         A release that is as its certificate says passes with at least this probability, between 0.5 and 1.
     rng : int or numpy.random.Generator, optional
@@ -59,7 +65,7 @@ def audit(
     ColumnNotFoundError
         For a secret that the original does not have.
     ArgumentError
-        For a certificate of answers, for rows that cannot be laid side by side, and for another level.
+        For answers without their request, for rows that cannot be laid side by side, and for another level.
 
     Notes
     -----
@@ -68,7 +74,10 @@ def audit(
     value, or another column, are played too. The tests of the noise are exact, or by the normal law of ranks. The lower
     bounds of epsilon are those of Clopper and Pearson for events that were chosen without the released values, and hold
     for all pairs, strata and events together. Only "learned guesser" and the readers choose their events by half of the
-    released rows, and are counted on the others. That an audit passes proves nothing: it finds faults.
+    released rows, and are counted on the others. That an audit passes proves nothing: it finds faults. Of answers
+    six checks rest on chance. The request is worked out again, without noise and with: its scale is laid beside the
+    certified one, and the differences of released and true answers beside the certified law. Each answer is a trial of
+    a guesser of two laws that the noise must hide, so that many groups, or releases, bound epsilon from below.
     **Cost**: some seconds for 30,000 rows.
 
     Examples
@@ -82,18 +91,25 @@ def audit(
     >>> puffer_frames.audit(people, raw, certificate=released.puffer.certificate).failures[:2]
     ('certificate', 'raw columns')
     """
+    from puffer_frames.verbs.auditing.answers import report_of_answers
     from puffer_frames.verbs.auditing.checks import report_of  # SciPy's statistics take a second
 
-    if certificate is None and not is_covered(released) and is_covered(original):
-        original, released = released, original
-    found, level = _certificate(released, certificate), _level(level)
+    releases = list(released) if isinstance(released, (list, tuple)) else [released]
+    if certificate is None and not any(map(is_covered, releases)) and is_covered(original):
+        original, releases = releases[0], [original]
+    found = [_certificate(each, certificate, request, alone=len(releases) == 1) for each in releases or [None]]
+    level = _level(level)
     names = None if secret is None else as_names(secret, open_table(original).labels, role="secret")
     source = check_rng(rng)
     random = np.random.default_rng(None if isinstance(source, ReleaseKey) else source)
-    return report_of(original, released, found, secret=names, level=level, rng=random)
+    if request is not None:
+        return report_of_answers(original, releases, found, request, level=level, rng=random)
+    return report_of(original, releases[0], found[0], secret=names, level=level, rng=random)
 
 
-def _certificate(released: NativeFrame, given: Certificate | None) -> Certificate:
+def _certificate(
+    released: NativeFrame, given: Certificate | None, request: Mapping[str, Any] | None, *, alone: bool
+) -> Certificate:
     if given is not None and not isinstance(given, Certificate):
         raise ArgumentTypeError(
             "certificate",
@@ -102,12 +118,13 @@ def _certificate(released: NativeFrame, given: Certificate | None) -> Certificat
             hint="puffer_frames.read_certificate(path) reads one.",
         )
     found = attached_to(released) if given is None else given
-    if found.answers or not found.secret:
+    known = found.answers == isinstance(request, Mapping) == (request is not None)
+    if not known or not (alone or found.answers) or not found.secret:
         raise ArgumentError(
             "the release",
-            rule="one of rows, with a secret column",
-            got="answers about all rows",
-            hint="An audit compares rows with rows: there are none in the answers of aggregate and histogram.",
+            rule="one of rows with a secret column, or answers with their request",
+            got="answers about all rows, with no mapping" if found.answers else "rows, with a request or in a list",
+            hint='For answers give the arguments of aggregate or histogram: request={"unit": "patient", ...}.',
         )
     return found
 

@@ -134,7 +134,12 @@ def _agrees(certificate: Certificate, measured: float) -> bool:
     if measured > certificate.epsilon * (1 + _NEAR):
         return False
     shares = certificate.unit_rows > 1 or certificate.releases > 1 or len(certificate.public) > 1 or certificate.refines
-    return bool(shares) or certificate.unit is not None or measured >= certificate.epsilon * (1 - _NEAR) - _GRID
+    return (
+        bool(shares)
+        or certificate.answers
+        or certificate.unit is not None
+        or measured >= certificate.epsilon * (1 - _NEAR) - _GRID
+    )
 
 
 def check_seeded(certificate: Certificate, /) -> AuditCheck:

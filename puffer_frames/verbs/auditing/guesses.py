@@ -189,7 +189,7 @@ def guesses(
         free += learned_bounds(scores, view.codes, mine, view.pairs, delta=delta, alpha=share).values()
         bounds += proved.values()
         found += _pairs(view, learned[view.names], mine, proved, (epsilon, delta), level, rng)
-    checks = _checks(bounds, free, limit, alpha)
+    checks = bound_checks(bounds, free, limit, alpha)
     return [*checks, _kept(found)], found
 
 
@@ -232,9 +232,10 @@ def _in_view(scores: FloatArray, learned: _Learned, view: View, trained: NDArray
     return ratios_to_prior(scores[view.rows][:, view.present], view.codes, trained, learned.weights[view.present])
 
 
-def _checks(
-    bounds: Sequence[Bound], free: Sequence[Bound], limit: tuple[float, float] | None, alpha: float
+def bound_checks(
+    bounds: Sequence[Bound], free: Sequence[Bound], limit: tuple[float, float] | None, alpha: float, /
 ) -> list[AuditCheck]:
+    """The checks of epsilon, by what was proved and by what was learned."""
     if limit is None or not bounds:
         why = "the certificate says nothing of the observed frequencies" if limit is None else "no pair is protected"
         return [check_of(name, "not applicable", why) for name in _NAMES]

@@ -22,6 +22,7 @@ _MANY = 100
 _MOST_ROWS = 4_000
 _CHUNK = 2_000_000
 _RESOLUTIONS = (36, 30, 24)
+_NEAR = 1e-6
 
 
 def noise_ends(
@@ -148,14 +149,13 @@ def p_of_seeds(noises: Sequence[FloatArray], /) -> tuple[str, float]:
     """What known stream of NumPy the noise of the columns is nearest to, and the p-value of being so near.
 
     Laplace, normal and uniform draws of seeds that people write, by `default_rng` and `RandomState`, one column after
-    the other, row by row, or each column anew.
+    the other, row by row, or each column anew. Of few rows the numbers themselves are compared, of more their order.
     """
     best, smallest_p, looked = "", 1.0, 0
     count, rows = len(noises), noises[0].size
-    if rows < _FEWEST:
-        return best, 1.0
+    few = rows < _FEWEST
     most = min(rows, _MOST_ROWS)
-    ranks = [_standard(each[:most]) for each in noises]
+    ranks = list(noises) if few else [_standard(each[:most]) for each in noises]
     for seed in SEEDS:
         for title, make in (("default_rng", np.random.default_rng), ("RandomState", np.random.RandomState)):
             for law in ("laplace", "normal", "random"):
@@ -166,8 +166,11 @@ def p_of_seeds(noises: Sequence[FloatArray], /) -> tuple[str, float]:
                     for k, each in enumerate(ranks):
                         for part in {0, k}:
                             looked += 1
-                            found = float(each @ _standard(shape[part, :most])) / most
-                            p = _p_of(found, most)
+                            drawn_part = shape[part, :most]
+                            if few:  # each number is near that of a law with density 1/2 at most by chance
+                                p = _NEAR**most if np.abs(each - drawn_part).max() < _NEAR else 1.0
+                            else:
+                                p = _p_of(float(each @ _standard(drawn_part)) / most, most)
                             if p < smallest_p:
                                 best, smallest_p = f"{title}({seed}).{law}", p
     return best, min(1.0, smallest_p * looked)

@@ -1,0 +1,187 @@
+"""Audits of answers find planted faults, and pass correct answers; the true answers are those of pandas."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import LOCAL_KINDS, build_frame, thinned
+
+import puffer_frames
+
+LEVEL = 1 - 1e-6
+"""Noise is not from a seed: so many runs of the tests pass without a false alarm."""
+GROUPS = 40
+VISITS = pd.DataFrame({"patient": np.repeat(np.arange(200), 2), "visits": np.tile([0.0, 3, 1, 2, 7, 1, 2, 2], 50)})
+VISITS["town"] = VISITS["patient"] % GROUPS
+SUMS = {"unit": "patient", "value": "visits", "by": "town", "query": "sum", "epsilon": 1.0}
+TRUE = VISITS.groupby("town")["visits"].sum().to_numpy()
+DAY = pd.DataFrame({"minute": range(60), "activity": ["sleep", "eat", "eat", "work"] * 15})
+CHAIN = {"state": "activity", "time": "minute", "chain": np.full((3, 3), 0.1) + 0.7 * np.eye(3), "epsilon": 1.0}
+
+
+def audit(frame, releases, asked, **more):
+    return puffer_frames.audit(frame, releases, request=asked, **{"level": LEVEL, **more})
+
+
+def failures(asked, answers, *, frame=VISITS, **more):
+    """What is found in these answers, an array of each release, under the certificate of a correct one."""
+    released = puffer_frames.aggregate(frame, **asked)
+    certificate = puffer_frames.certificate_of(released)
+    scale = certificate.scales["sum"]
+    found = audit(frame, [released.assign(answer=each(scale)) for each in answers], asked, certificate=certificate)
+    return set(found.failures) - {"certificate"}
+
+
+def laplace(scale):
+    return np.random.default_rng().laplace(scale=scale, size=GROUPS)
+
+
+CORRECT = {
+    "sums": {},
+    "one sum": {"by": ()},
+    "sum and count": {"query": ("sum", "count")},
+    "mean by a count": {"query": "mean"},
+    "mean by a divisor": {"query": "mean", "divisor": 400.0},
+    "integers": {"integer": True},
+    "values": {"protect": "value", "domain": (0, 5)},
+    "rows as units": {"unit": None, "domain": (0, 7)},
+    "a row drawn": {"contribution": "draw"},
+    "two laws": {"protect": "replacement"},
+    "Gaussian": {"noise": "gaussian", "delta": 1e-6},
+    "Cauchy": {"noise": puffer_frames.Stable(alpha=1.0)},
+}
+
+
+@pytest.mark.parametrize("kind", CORRECT)
+def test_correct_sums_pass(kind):
+    asked = {**SUMS, **CORRECT[kind]}
+    report = audit(VISITS, [puffer_frames.aggregate(VISITS, **asked) for _ in range(2)], asked)
+    assert report.passed, str(report)
+    assert report.frame.empty
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"counts": False}, {"mechanism": "quilt"}, {"bins": ["eat"]}, {"mechanism": "group"}]
+)
+def test_correct_histograms_pass(more):
+    asked = {**CHAIN, **more}
+    report = audit(DAY, [puffer_frames.histogram(DAY, **asked) for _ in range(4)], asked)
+    assert report.passed, str(report)
+
+
+def test_a_count_that_follows_from_the_other_is_checked():
+    frame = DAY.assign(activity=np.where(DAY["activity"] == "eat", "eat", "work"))
+    asked = {**CHAIN, "chain": [[0.6, 0.4], [0.4, 0.6]]}
+    released = puffer_frames.histogram(frame, **asked)
+    assert audit(frame, released, asked).passed
+    moved = released.assign(answer=released["answer"] + [1.0, 0.0])
+    assert "answers" in audit(frame, moved, asked, certificate=puffer_frames.certificate_of(released)).failures
+
+
+@pytest.mark.parametrize("kind", thinned(LOCAL_KINDS, few=("pandas", "polars-lazy", "duckdb")))
+def test_every_kind_of_frame(kind):
+    frame = build_frame(kind, VISITS.to_dict("list"))
+    released = puffer_frames.aggregate(frame, **SUMS)
+    assert audit(frame, released, SUMS).passed
+    assert audit(released, frame, SUMS).passed  # the release first, as the accessor has it
+    assert "answers" in audit(frame, released[:0], SUMS, certificate=puffer_frames.certificate_of(released)).failures
+
+
+FAULTS = {
+    "half the noise": (lambda b: TRUE + laplace(b / 2), 5, "noise law"),
+    "no noise": (lambda b: TRUE, 1, "raw answers"),
+    "a seed": (lambda b: TRUE + np.random.default_rng(42).laplace(scale=b, size=GROUPS), 1, "known seeds"),
+    "one noise for all groups": (lambda b: TRUE + laplace(b)[0], 1, "repeats"),
+    "noise that depends on the answer": (
+        lambda b: TRUE + np.abs(laplace(b)) * (-1) ** (TRUE > 16),
+        3,
+        "noise and values",
+    ),
+    "an eighth of the noise, by what guessers win": (lambda b: TRUE + laplace(b / 8), 60, "epsilon"),
+}
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_planted_faults_are_found(kind):
+    answers, releases, shown_by = FAULTS[kind]
+    found = failures(SUMS, [answers] * releases)
+    assert shown_by in found
+    assert not found & {"request", "loss at the scale", "answers"}
+
+
+def test_the_same_noise_in_a_second_answer():
+    noise = np.random.default_rng().laplace(size=GROUPS)
+    assert failures(SUMS, [lambda b: TRUE + b * noise]) == set()
+    assert "repeats" in failures(SUMS, [lambda b: TRUE + b * noise] * 2)
+
+
+def test_one_number_from_a_seed():
+    asked = {**SUMS, "by": ()}
+    seeded = [lambda b: VISITS["visits"].sum() + np.random.default_rng(7).laplace(scale=b, size=1)]
+    released = puffer_frames.aggregate(VISITS, **asked)
+    certificate = puffer_frames.certificate_of(released)
+    wrong = released.assign(answer=seeded[0](certificate.scales["sum"]))
+    assert "known seeds" in audit(VISITS, wrong, asked, certificate=certificate, level=0.99).failures
+
+
+def test_values_that_were_not_clipped_and_another_divisor():
+    wide = VISITS.assign(visits=VISITS["visits"] * 1000)
+    asked = {**SUMS, "protect": "value", "domain": (0, 5)}
+    sums = wide.groupby("town")["visits"].sum().to_numpy()
+    assert "noise law" in failures(asked, [lambda b: sums + laplace(b)], frame=wide)
+    asked = {**SUMS, "query": "mean", "divisor": 20.0}
+    assert failures(asked, [lambda b: (TRUE + laplace(b)) / 20]) == set()
+    assert "noise law" in failures(asked, [lambda b: (TRUE + laplace(b)) / 10])
+
+
+def test_groups_that_were_dropped():
+    released = puffer_frames.aggregate(VISITS, **SUMS)
+    certificate = puffer_frames.certificate_of(released)
+    assert "answers" in audit(VISITS, released.iloc[1:], SUMS, certificate=certificate).failures
+    renamed = released.assign(town=released["town"] + 1)
+    assert "answers" in audit(VISITS, renamed, SUMS, certificate=certificate).failures
+
+
+def test_a_certificate_of_less_noise_or_of_another_request():
+    released = puffer_frames.aggregate(VISITS, **SUMS)
+    certificate = puffer_frames.certificate_of(released)
+    less = replace(certificate, scales={"sum": certificate.scales["sum"] / 2})
+    assert "loss at the scale" in audit(VISITS, released, SUMS, certificate=less).failures
+    asked = {name: entry for name, entry in SUMS.items() if name != "epsilon"}
+    assert audit(VISITS, released, asked, certificate=certificate).passed
+    assert "loss at the scale" in audit(VISITS, released, asked, certificate=replace(certificate, epsilon=0.5)).failures
+    assert "request" in audit(VISITS, released, {**SUMS, "epsilon": 2.0}).failures
+    assert "request" in audit(VISITS, released, {**SUMS, "protect": "value", "domain": (0, 1)}).failures
+    assert audit(VISITS, puffer_frames.aggregate(VISITS, **SUMS, rng=1), SUMS).failures == ("seed",)
+
+
+def test_too_little_noise_in_histograms():
+    asked = {**CHAIN, "mechanism": "quilt"}
+    correct = puffer_frames.histogram(DAY, **asked)
+    certificate, true = puffer_frames.certificate_of(correct), DAY["activity"].value_counts().sort_index().to_numpy()
+
+    def found(share):
+        noise = np.random.default_rng().laplace(scale=share * max(certificate.scales.values()), size=(100, 3))
+        releases = [correct.assign(answer=true + each) for each in noise]
+        return set(audit(DAY, releases, asked, certificate=certificate).failures) - {"certificate"}
+
+    assert found(1) == set()
+    assert found(0.5) == {"noise law"}
+
+
+@pytest.mark.parametrize(
+    ("releases", "more", "error", "words"),
+    [
+        (1, {}, "ArgumentError", "answers about all rows"),
+        (1, {"request": {**SUMS, "colour": 1}}, "CallError", "aggregate"),
+        (1, {"request": {**SUMS, "value": "age"}}, "ColumnNotFoundError", "value"),
+        (2, {}, "ArgumentError", "answers about all rows"),
+        (0, {"request": SUMS}, "ArgumentTypeError", "NoneType"),
+        (1, {"request": "sum"}, "ArgumentError", "answers about all rows"),
+    ],
+)
+def test_what_is_refused(releases, more, error, words):
+    released = [puffer_frames.aggregate(VISITS, **SUMS)] * releases
+    with pytest.raises(getattr(puffer_frames.errors, error), match=words):
+        puffer_frames.audit(VISITS, released, **more)
