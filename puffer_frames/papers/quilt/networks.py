@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import TypeAlias
 
@@ -12,6 +12,7 @@ import numpy as np
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
 from puffer_frames.numbers.arguments import check_epsilon, check_found
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.papers.quilt.nodes import Quilt
 from puffer_frames.priors.network import BayesianNetwork
 from puffer_frames.priors.prior import IndexArray
 
@@ -67,17 +68,25 @@ def network_quilt_scale(network: BayesianNetwork, /, *, counted: Counted, epsilo
     """
     target = check_epsilon(epsilon)
     counts = [bool(np.ptp(adds)) for adds in what_counts(network, counted)]
-    largest = 0.0
+    quilts = network_quilts(network, counts, epsilon=target)
+    return check_found(max(quilt.card / (target - quilt.influence) for quilt in quilts) * _ROUND_UP)
+
+
+def network_quilts(network: BayesianNetwork, counts: Sequence[bool], /, *, epsilon: float) -> tuple[Quilt, ...]:
+    """The quilt of each node that asks for the least Laplace noise, each different one once; `counts` says which nodes
+    are counted.
+    """
+    used = dict[Quilt, None]()
     for node in range(len(network)):
-        best = math.inf
+        best, chosen = math.inf, Quilt(card=sum(counts), influence=0.0)
         for card, quilt in sorted(_quilts(network, node, counts), key=lambda each: (each[0], len(each[1]))):
-            if card / target >= best:
+            if card / epsilon >= best:
                 break
             influence = _influence(network, node, quilt)
-            if influence < target:
-                best = min(best, card / (target - influence))
-        largest = max(largest, best)
-    return check_found(largest * _ROUND_UP)
+            if influence < epsilon and card / (epsilon - influence) < best:
+                best, chosen = card / (epsilon - influence), Quilt(card=card, influence=influence)
+        used[chosen] = None
+    return tuple(used)
 
 
 def what_counts(network: BayesianNetwork, counted: Counted, /) -> list[IndexArray]:
@@ -113,7 +122,7 @@ def what_counts(network: BayesianNetwork, counted: Counted, /) -> list[IndexArra
     return found
 
 
-def _quilts(network: BayesianNetwork, node: int, counts: list[bool]) -> Iterator[tuple[int, tuple[int, ...]]]:
+def _quilts(network: BayesianNetwork, node: int, counts: Sequence[bool]) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Sets that separate some nodes from the others, and how many counted ones are on the side of the node."""
     others = [k for k in range(len(network)) if k != node]
     sets = [frozenset(chosen) for size in (0, 1, 2) for chosen in combinations(others, size)]

@@ -22,7 +22,7 @@ from puffer_frames.frames.table import Table, open_table
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import Purpose
 from puffer_frames.noise.totals import COLUMNS, AnswerRow, answer_row, with_noise
-from puffer_frames.papers.catalogue import MECHANISMS
+from puffer_frames.papers.catalogue import EXACT_NETWORK, MECHANISMS
 from puffer_frames.papers.quilt.scales import Chain
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.series_rows import SeriesRows
@@ -33,6 +33,7 @@ from puffer_frames.scales.series import choose_noise
 from puffer_frames.scales.series_counts import ReleasedCounts
 from puffer_frames.scales.transported_series import suits_transport
 from puffer_frames.verbs.answers.checks import curve_of, errors_at, one_by_one
+from puffer_frames.verbs.answers.nodes import read_nodes
 from puffer_frames.verbs.answers.series_request import (
     SeriesRequest,
     check_bins,
@@ -177,7 +178,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         return _curve(table, several, compared)
     request = SeriesRequest.of(arguments, table.labels)
     check_released(request.mechanism)
-    rows = table.read_series(request.columns)
+    rows = _rows(request, table)
     released = _released(request, arguments, rows)
     warn_of_weakness(request.target, rows=rows.rows)
     chains = _chains(request, arguments, rows)
@@ -192,6 +193,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         target=request.target,
         noise=request.noise,
         chains=chains,
+        networks=request.networks,
         estimated=isinstance(arguments.chain, str) and request.population is None,
         population=request.population,
         start_estimated=isinstance(arguments.initial, str) and arguments.initial == "estimated",
@@ -210,10 +212,10 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
             request.target,
             noises={request.statistic: noise},
             family=request.noise.title,
-            calibration="exact" if request.mechanism == "exact" else "mechanism",
+            calibration="exact" if request.mechanism == "exact" or choice.theorem == EXACT_NETWORK else "mechanism",
             seeded=request.drawing.seeded,
         ),
-        subject=series_subject(request.columns.state, unit=request.columns.unit),
+        subject=series_subject(request.columns.state, unit=request.columns.unit, timed=not request.networks),
         secret=(request.columns.state,),
         secret_values=tuple(rows.states)[:MOST_VALUES],
         secret_count=len(rows.states),
@@ -236,14 +238,21 @@ def _warn_of_ledger(
     request: SeriesRequest, chains: list[Chain], rows: SeriesRows, released: ReleasedCounts, choice: Choice
 ) -> bool:
     """Whether another mechanism has less noise for one release, which is then warned about."""
-    if not suits_transport(chains, rows, request.noise):  # "auto" would have taken quilts too
+    if not (request.networks or suits_transport(chains, rows, request.noise)):  # "auto" would have taken quilts too
         return False
     alone = _choice(replace(request, mechanism="auto"), chains, rows, released)
     if alone.adds_up or choice.scale <= alone.scale:
         return False
-    mechanism = next(name for name, theorem in MECHANISMS.items() if theorem == alone.theorem)
+    mechanism = next((name for name, theorem in MECHANISMS.items() if theorem == alone.theorem), "exact")
     warn(LedgerNoiseWarning(mechanism=mechanism, scale=choice.scale, alone=alone.scale))
     return True
+
+
+def _rows(request: SeriesRequest, table: Table) -> SeriesRows:
+    """The series, or the nodes of the networks as one series."""
+    if request.networks and request.columns.unit is not None:
+        return read_nodes(table, request.columns, request.columns.unit, request.networks[0])
+    return table.read_series(request.columns)
 
 
 def _chains(request: SeriesRequest, arguments: HistogramArguments, rows: SeriesRows) -> list[Chain]:
@@ -257,7 +266,14 @@ def _choice(request: SeriesRequest, chains: list[Chain], rows: SeriesRows, relea
     """The scale of the counts."""
     share = request.target.share(2 if request.both else 1)
     return choose_noise(
-        chains, rows, released, share, mechanism=request.mechanism, belief=request.belief, noise=request.noise
+        chains,
+        rows,
+        released,
+        share,
+        mechanism=request.mechanism,
+        belief=request.belief,
+        noise=request.noise,
+        networks=request.networks,
     )
 
 
@@ -265,7 +281,7 @@ def _curve(table: Table, several: Sequence[HistogramArguments], compared: Sequen
     """Scales and errors at several epsilons; of compared mechanisms the loss too, or why one does not apply."""
     found, unknown = list[Sequence[object]](), (math.nan,) * 4
     asked = [SeriesRequest.of(replace(one, mechanism="group") if compared else one, table.labels) for one in several]
-    rows = table.read_series(asked[0].columns)
+    rows = _rows(asked[0], table)
     released = _released(asked[0], several[0], rows)
     chains = _chains(replace(asked[0], mechanism="quilt") if compared else asked[0], several[0], rows)
     per_unit = rows.counts if asked[0].per != "pooled" else rows.counts.sum(axis=0, keepdims=True)
