@@ -139,7 +139,7 @@ def _composition(facts: SeriesFacts) -> Iterator[Statement]:
         several = chains > 1 or facts.population is not None
         under = " under the same chains" if several else " under the same chain" if chains else ""
         if facts.networks:
-            under = " under the same networks" if len(facts.networks) > 1 else ""
+            under = " under the same network" + "s" * (len(facts.networks) > 1)
         yield say("adds-up-series", rows=facts.kind, under=under, deltas=" and deltas" * (facts.target.delta > 0))
         if facts.for_ledger:
             yield say("for-ledger")
