@@ -36,7 +36,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "several-chains": ("assumed", "The guarantee holds for each of {chains} chains."),
     "network": (
         "assumed",
-        "The states of the {nodes} nodes depend on one another as the given Bayesian network says, and on nothing else.",
+        "The states of the {nodes} nodes depend on one another as the given Bayesian network says, on nothing else.",
     ),
     "several-networks": ("assumed", "The guarantee holds for each of {networks} networks, and for no others."),
     "nodes-public": ("assumed", "The nodes and the list of states are public."),

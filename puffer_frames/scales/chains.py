@@ -17,7 +17,6 @@ from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.learned import POPULATION, Population
 
-
 ChainArgument: TypeAlias = str | ArrayLike | MarkovChain | Population | Sequence[ArrayLike | MarkovChain]
 """A transition matrix, a chain, several of them, "estimated", or all that the series do not refute."""
 

@@ -11,8 +11,6 @@ import numpy as np
 from puffer_frames.errors import ArgumentError, CalibrationError, short_traceback
 from puffer_frames.loss.atoms.counts import CountLoss, CountsLoss
 from puffer_frames.loss.atoms.tilted import Law, normalised
-from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.rounding import divide_up, up
 from puffer_frames.numbers.target import Target
@@ -145,13 +143,12 @@ def loss_of_networks(
     return min(whole, loss.pure(scale / unit).bracket.upper)
 
 
-def exact_loss(
-    networks: Sequence[BayesianNetwork], counts: ReleasedCounts, /
-) -> tuple[CountLoss | CountsLoss, int]:
+def exact_loss(networks: Sequence[BayesianNetwork], counts: ReleasedCounts, /) -> tuple[CountLoss | CountsLoss, int]:
     """The loss of all released numbers, in units of a whole number.
 
     Raises ArgumentError for tables that are too large, CalibrationError where no node has two possible states.
     """
+    found: CountLoss | CountsLoss | None
     if counts.bins > 1:
         found, unit = _loss_of_counts(networks, counts.released), 1
     else:
@@ -199,9 +196,7 @@ def _error(networks: Sequence[BayesianNetwork]) -> float:
     return 2.0 * max(network.rounding for network in networks)
 
 
-def _loss_of_sum(
-    networks: Sequence[BayesianNetwork], adds: Sequence[Sequence[IndexArray]]
-) -> CountLoss | None:
+def _loss_of_sum(networks: Sequence[BayesianNetwork], adds: Sequence[Sequence[IndexArray]]) -> CountLoss | None:
     """The loss of one sum of what the states of the nodes add; None where no node has two possible states."""
     secrets, laws, pairs, ends = list[tuple[int, int, int]](), list[Law](), list[Pair](), [0]
     for states, law in _laws(networks, adds):

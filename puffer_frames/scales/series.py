@@ -121,9 +121,7 @@ def choose_noise(
     asked = counts.unrounded(target, noise)
     extents = rows.extents(from_start=has_law(chains))
     noise_of = partial(_scale, reach=counts.reach or 1, bins=counts.bins, noise=noise, target=asked)
-    quilts = printed = _quilts(
-        chains, extents, noise_of, mechanism=mechanism, epsilon=asked.epsilon, networks=networks
-    )
+    quilts = printed = _quilts(chains, extents, noise_of, mechanism=mechanism, epsilon=asked.epsilon, networks=networks)
     scale = max(map(noise_of, quilts))
     if mechanism == "quilt":
         held = _of_observed(chains, rows, noise_of, scale, epsilon=asked.epsilon)

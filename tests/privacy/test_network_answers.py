@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pandas as pd
-import pytest
 from conftest import sweep
 
 from puffer_frames import certificate_of, histogram

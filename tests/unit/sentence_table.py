@@ -128,6 +128,10 @@ def network(c):
     return "network" in c
 
 
+def estimated(c):
+    return not group(c) and "estimated" in (str(c.get("chain")), str(c.get("initial")))
+
+
 def group(c):
     return is_series(c) and c.get("mechanism") == "group"
 
@@ -190,7 +194,7 @@ TABLE = {
         is_noisy(c)
         or (by_law(c) and summed(c) and not given(c))
         or all_rows(c)
-        or (is_series(c) and not group(c) and not network(c) and "estimated" in (str(c["chain"]), str(c.get("initial"))))
+        or (is_series(c) and estimated(c))
         or (population(c) and not channel(c))
     ),
     "population-rows": lambda c, name: (is_noisy(c) or channel(c)) and population(c),

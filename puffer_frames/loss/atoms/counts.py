@@ -131,7 +131,7 @@ class CountsLoss:
 
     def pure(self, scale: float, /) -> WorstCase:
         """Largest |log f_i/f_j| over the pairs and over the whole numbers."""
-        lower, upper, pair = 0.0, -np.inf, tuple(self._laws[0][0][:2])
+        lower, upper, pair = 0.0, -np.inf, (self._laws[0][0][0], self._laws[0][0][1])
         for secrets, law in self._laws:
             density = law
             for _ in range(law.ndim - 1 if scale else 0):  # each count in turn: its axis goes to the end

@@ -29,11 +29,10 @@ def as_networks(network: object, /) -> tuple[BayesianNetwork, ...]:
     listed = [network] if isinstance(network, BayesianNetwork) or not isinstance(network, Sequence) else list(network)
     networks = tuple(one for one in listed if isinstance(one, BayesianNetwork))
     if not networks or len(networks) < len(listed):
-        odd = next((one for one in listed if not isinstance(one, BayesianNetwork)), None)
         raise ArgumentTypeError(
             "network",
             rule="a BayesianNetwork, or a list of them",
-            got=f"a {type(network).__name__}" + ("" if odd is network else f" with a {type(odd).__name__}") * bool(listed),
+            got=f"a {type(network).__name__}" + " of something else" * isinstance(network, Sequence),
             hint="Make one with BayesianNetwork.of.",
         )
     states = [dict(zip(one.names, one.states, strict=True)) for one in networks]
