@@ -125,9 +125,8 @@ class CountsLoss:
         self.span = 2.0 * (law.shape[1] - 1)
 
     def only(self, pair: Pair, /) -> CountsLoss:
-        """The same: all pairs are looked at together."""
-        del pair
-        return self
+        """The same for all pairs of the i that the pair is of."""
+        return CountsLoss([own for own in self._laws if pair[0] in own[0]], error=self._error)
 
     def pure(self, scale: float, /) -> WorstCase:
         """Largest |log f_i/f_j| over the pairs and over the whole numbers."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from itertools import combinations
 from typing import TypeAlias
 
@@ -18,6 +19,11 @@ from puffer_frames.priors.prior import IndexArray
 
 Counted: TypeAlias = int | Mapping[Hashable, Iterable[int]]
 
+_FEW, _NEAR = 24, 12
+"""In a network of more than a few nodes, quilts of one or two nodes are sought among so many of the nearest ones, and
+larger quilts have at most so many nodes."""
+_SLACK = 1e-6
+"""More than rounding changes of an influence."""
 _ROUND_UP = 1 + 16 * UNIT_ROUNDOFF
 
 
@@ -78,11 +84,17 @@ def network_quilts(network: BayesianNetwork, counts: Sequence[bool], /, *, epsil
     """
     used = dict[Quilt, None]()
     for node in range(len(network)):
-        best, chosen = math.inf, Quilt(card=sum(counts), influence=0.0)
+        chosen = Quilt(card=sum(counts[k] for k in network.inside(node, ())), influence=0.0)
+        best = chosen.card / epsilon
+        of_one = cache(partial(_influence, network, node))
         for card, quilt in sorted(_quilts(network, node, counts), key=lambda each: (each[0], len(each[1]))):
             if card / epsilon >= best:
                 break
-            influence = _influence(network, node, quilt)
+            # some nodes of a quilt tell no more than all of them
+            least = max((of_one((k,)) for k in quilt if len(quilt) > 1), default=0.0) - _SLACK
+            if least >= epsilon or card / (epsilon - least) >= best:
+                continue
+            influence = of_one(quilt)
             if influence < epsilon and card / (epsilon - influence) < best:
                 best, chosen = card / (epsilon - influence), Quilt(card=card, influence=influence)
         used[chosen] = None
@@ -124,10 +136,13 @@ def what_counts(network: BayesianNetwork, counted: Counted, /) -> list[IndexArra
 
 def _quilts(network: BayesianNetwork, node: int, counts: Sequence[bool]) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Sets that separate some nodes from the others, and how many counted ones are on the side of the node."""
-    others = [k for k in range(len(network)) if k != node]
+    rings, others = list(_rings(network, node)), [k for k in range(len(network)) if k != node]
+    if len(network) > _FEW:
+        others = [k for ring in rings for k in sorted(ring)][:_NEAR]
+        rings = [ring for ring in rings if len(ring) <= _NEAR]
     sets = [frozenset(chosen) for size in (0, 1, 2) for chosen in combinations(others, size)]
     seen = set[frozenset[int]]()
-    for quilt in (*sets, *_rings(network, node)):
+    for quilt in (*sets, *rings):
         inside = network.inside(node, quilt)
         wall = frozenset(k for k in quilt if network.neighbours[k] & inside)
         if wall not in seen:
