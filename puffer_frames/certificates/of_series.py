@@ -130,7 +130,11 @@ def _counted(facts: SeriesFacts) -> Iterator[Statement]:
         answers = f"The pooled {'sum' if released.reach else 'histogram'} and those of the units"
         yield say("shared", answers=answers, deltas=" and delta" * (facts.target.delta > 0))
     if "group noise" in facts.choice.remarks:
-        yield say("group-noise", rows=facts.kind)
+        yield say(
+            "group-noise",
+            some="nodes" if facts.networks else "series",
+            all="the network" if facts.networks else "such a series",
+        )
 
 
 def _composition(facts: SeriesFacts) -> Iterator[Statement]:

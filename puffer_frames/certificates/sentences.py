@@ -192,7 +192,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "One changed value changes {what}, before the noise, by at most {most}{how}.",
     ),
     "derived-count": ("proved", "The first count is the public total less the second one, at no cost."),
-    "group-noise": ("proved", "No quilt helps the values of some {rows}: the noise hides such a {rows} as a whole."),
+    "group-noise": ("proved", "No quilt helps the values of some {some}: the noise hides {all} as a whole."),
     # what was measured
     "refuted": (
         "measured",

@@ -100,7 +100,7 @@ def exact_of_networks(
     ArgumentError
         For other noise, too large a table, and several counts for "wasserstein".
     CalibrationError
-        Where no node has two possible states, and where no noise is needed.
+        Where no noise is needed.
     """
     if noise != PUBLISHED_FOR or (mechanism == "wasserstein" and counts.bins > 1):
         raise ArgumentError(
@@ -146,22 +146,14 @@ def loss_of_networks(
 def exact_loss(networks: Sequence[BayesianNetwork], counts: ReleasedCounts, /) -> tuple[CountLoss | CountsLoss, int]:
     """The loss of all released numbers, in units of a whole number.
 
-    Raises ArgumentError for tables that are too large, CalibrationError where no node has two possible states.
+    Some node has two possible states. Raises ArgumentError for tables that are too large.
     """
-    found: CountLoss | CountsLoss | None
     if counts.bins > 1:
-        found, unit = _loss_of_counts(networks, counts.released), 1
-    else:
-        adds, unit = _adds_of(counts, max(networks[0].states))
-        found = _loss_of_sum(networks, [[adds[:states] for states in network.states] for network in networks])
-    if found is None:
-        raise CalibrationError(
-            "the network",
-            rule="one that leaves the state of some node open",
-            got="one in which every state is certain",
-            hint="Give some node two states of positive probability.",
-        )
-    return found, unit
+        return _loss_of_counts(networks, counts.released), 1
+    adds, unit = _adds_of(counts, max(networks[0].states))
+    loss = _loss_of_sum(networks, [[adds[:states] for states in network.states] for network in networks])
+    assert loss is not None  # some node has two states
+    return loss, unit
 
 
 def _adds_of(counts: ReleasedCounts, states: int) -> tuple[IndexArray, int]:
@@ -211,7 +203,7 @@ def _loss_of_sum(networks: Sequence[BayesianNetwork], adds: Sequence[Sequence[In
     return CountLoss.of_times(secrets, rows, ends_of_nodes, pairs=tuple(pairs), error=_error(networks))
 
 
-def _loss_of_counts(networks: Sequence[BayesianNetwork], released: Sequence[int]) -> CountsLoss | None:
+def _loss_of_counts(networks: Sequence[BayesianNetwork], released: Sequence[int]) -> CountsLoss:
     """The loss of several counts: they are the digits of one sum. Of all counts the last one follows from the others.
 
     Raises ArgumentError where their laws would have too many entries.
@@ -236,4 +228,4 @@ def _loss_of_counts(networks: Sequence[BayesianNetwork], released: Sequence[int]
         possible = left >= 0
         joint[:, sums[possible], left[possible]] = law[:, possible]
         found.append((names, joint.reshape(len(names), *[base] * len(released))))
-    return CountsLoss(found, error=_error(networks)) if found else None
+    return CountsLoss(found, error=_error(networks))

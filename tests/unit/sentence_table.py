@@ -268,7 +268,7 @@ TABLE = {
     "series-public": lambda c, name: is_series(c) and not network(c),
     "lipschitz": lambda c, name: is_series(c),
     "derived-count": lambda c, name: is_series(c) and len(c["frame"]) != 200 and not {"bins", "query"} & set(c),
-    "group-noise": lambda c, name: name == SLOW,
+    "group-noise": lambda c, name: name in (SLOW, "network, quilts"),
     "adds-up-series": lambda c, name: is_series(c) and c.get("mechanism", "exact") not in ("exact", "transport"),
     "for-ledger": lambda c, name: name == "series, in a ledger",
     "stable-counts": lambda c, name: name == "series of three states, stable noise",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
 from puffer_frames.frames.series.asked import SeriesColumns, numbers_of_states
 from puffer_frames.frames.table import Table
 from puffer_frames.frames.units.asked import UnitColumns
@@ -23,6 +23,8 @@ def as_networks(network: object, /) -> tuple[BayesianNetwork, ...]:
         For something else.
     ArgumentError
         For networks of different nodes, or nodes of different numbers of states.
+    CalibrationError
+        Where no node has two possible states.
     """
     if network is None:
         return ()
@@ -41,7 +43,15 @@ def as_networks(network: object, /) -> tuple[BayesianNetwork, ...]:
             "network",
             rule="networks of the same nodes with the same states",
             got="two that differ in them",
-            hint="They may differ in tables and parents only: [flu(0.1), flu(0.3), flu(0.5)].",
+            hint="They may differ in tables and parents only.",
+        )
+    laws = (one.joint([node]) for one in networks for node in range(len(one)))
+    if not any(np.count_nonzero(law) > 1 for law in laws):
+        raise CalibrationError(
+            "the network",
+            rule="one that leaves the state of some node open",
+            got="one in which every state is certain",
+            hint="Give some node two states of positive probability.",
         )
     return networks
 

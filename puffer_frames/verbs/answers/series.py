@@ -22,7 +22,7 @@ from puffer_frames.frames.table import Table, open_table
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import Purpose
 from puffer_frames.noise.totals import COLUMNS, AnswerRow, answer_row, with_noise
-from puffer_frames.papers.catalogue import EXACT_NETWORK, MECHANISMS
+from puffer_frames.papers.catalogue import MECHANISMS
 from puffer_frames.papers.quilt.scales import Chain
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.series_rows import SeriesRows
@@ -51,7 +51,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     r"""Release how often each state occurs, or its mean, in series of values that depend on one another.
 
     What is hidden is the state at any one time, although the states around it tell of it: their dependence is a Markov
-    chain. For other dependence among few values there is `network_scale`.
+    chain. For other dependence `network` says who depends on whom: each row is a node, and its own state is hidden.
 
     Parameters
     ----------
@@ -60,11 +60,13 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         counted where they lie; states and units of float labels are refused there.
     state : column name
         Strings, categories, booleans or integers.
-    time : column name
-        Integers, floats, dates or datetimes, in any order of the rows, apart by one step: that which occurs most. The
-        step, and the first time of a series, are those of all its rows, with or without a state.
+    time : column name, optional
+        Needed for a series, not for a network. Integers, floats, dates or datetimes, in any order of the rows, apart by
+        one step: that which occurs most. The step, and the first time of a series, are those of all its rows, with or
+        without a state.
     unit : column name, optional
-        Whose series a row belongs to; without it there is one.
+        Whose series a row belongs to; without it there is one. With `network` the node that a row is, which has one
+        row.
     epsilon : float or several
         Greater than 0. Several give a curve: nothing is drawn or spent.
     delta : float
@@ -73,16 +75,17 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     or several
         "transport": a bound of the loss from step to step: the least noise for series that tend to stay, more than
         needed where states alternate; Laplace noise, one release. "quilt": the Markov Quilt Mechanism with exact
-        influences, whose releases add up. "quilt-approx": with influences bounded by how fast the chain mixes.
-        "exact": the exact loss of one count (two states, or one of `bins`; at most 2,000 times where there are gaps or
-        the chain is slow to forget its state).
-        "group": the privacy of a whole series, which needs no chain, for comparison. "wasserstein": the largest
-        W-infinity distance of the laws of one count; limits as for "exact". "gk16": by how much the neighbours of a
-        value tell of it, where that is little; one release. "entry": noise for one value, as if no other depended on
-        it; in comparisons only. "all", or several: a comparison, nothing is drawn or spent. "auto": for one chain of
-        at most 12 states with a stationary or given start the least noise of "transport", "exact" (one count of two
-        states, or of at most 300 times, without gaps) and "quilt" (with bridged gaps); "quilt" for everything else,
-        with a `ledger` and for per="both".
+        influences, whose releases add up. "quilt-approx": with influences bounded by how fast the chain mixes. "exact":
+        the exact loss of one count (two states, or one of `bins`; at most 2,000 times where there are gaps or the chain
+        is slow to forget its state). Of a network "exact" takes all counts together, and sums. "group": the privacy of
+        a whole series, which needs no chain, for comparison. "wasserstein": the largest W-infinity distance of the laws
+        of one count; limits as for "exact". "gk16": by how much the neighbours of a value tell of it, where that is
+        little; one release. "entry": noise for one value, as if no other depended on it; in comparisons only. A network
+        has all but "transport", "quilt-approx" and "gk16". "all", or several: a comparison, nothing is drawn or spent.
+        "auto": for one chain of at most 12 states with a stationary or given start the least noise of "transport",
+        "exact" (one count of two states, or of at most 300 times, without gaps) and "quilt" (with bridged gaps);
+        "exact" for a network, where its tables are not too large; "quilt" for everything else, with a `ledger` and for
+        per="both".
     chain : "estimated", "population", Population(), transition matrix, MarkovChain or several
         Rows from, columns to, in ascending order of the states. Several: the guarantee covers each. "population": every
         matrix that the series do not refute with 95 % confidence, and every start; for quilts. Not used, nor are
@@ -107,6 +110,10 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     gaps : "bridge" or "independent"
         What is believed of times without a row. "bridge": the chain runs on through them. "independent": the series
         starts anew after each, and what lies before tells nothing of what follows.
+    network : BayesianNetwork or several, optional
+        The reader's belief about values that are no series; the table has one row per node, and the states of a node
+        are the first of `states`. Several, of the same nodes and states: the guarantee covers each of them. `chain`,
+        `initial`, `floor`, `per` and `gaps` are for series.
     nulls : "raise" or "drop"
         What to do with rows that miss a state. The times of dropped rows are gaps, also before the first state; a unit
         without any state has no histogram. A row that misses its time or unit is an error: it has no place in a series.
@@ -133,13 +140,13 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     ColumnNotFoundError
         For a column that is not there.
     ArgumentError, ArgumentTypeError
-        For an argument or dtype out of range, a time that occurs twice in a series, and times apart by other than
-        whole numbers of steps.
+        For an argument or dtype out of range, a node of a network with no row or several, a row of no node, a time that
+        occurs twice in a series, and times apart by other than whole numbers of steps.
     PriorError
         For an empty frame, missing entries, a matrix that is no transition matrix, a reducible chain with a stationary
         start, and a chain or start to be estimated from rows that do not tell.
     CalibrationError
-        Where the chain leaves nothing open, and for mechanism="exact" where no noise would be added.
+        Where the chain or network leaves nothing open, and for mechanism="exact" where no noise would be added.
     LedgerError
         Where the release is beyond the limit of its ledger.
 
@@ -151,13 +158,14 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     Notes
     -----
     **Guarantee**: for every time and pair of states s, t, and every chain,
-    :math:`P(\text{answers} \in B \mid X_i = s) \le e^\varepsilon P(\text{answers} \in B \mid X_i = t)`. The query
-    changes by at most 2 in all where one value does (by 1 for one bin), which the scale holds; of two states the first
-    count is the public total less the second, so that one is released. A sum changes by at most the largest state less
-    the smallest. A short series, or an epsilon too small for any quilt, gets the noise of group privacy. A scale of
-    quilts or transport for bridged gaps is private for independent pieces too, where the start is stationary or any;
-    one of mechanism="exact" is not. **Cost** of transport: .1 s for a few states, seconds for many, for slow chains
-    and for gaps; of quilts: `puffer_frames.papers.quilt_scale`.
+    :math:`P(\text{answers} \in B \mid X_i = s) \le e^\varepsilon P(\text{answers} \in B \mid X_i = t)`; the same for
+    every node i of a network, and every network. The query changes by at most 2 in all where one value does (by 1 for
+    one bin), which the scale holds; of two states the first count is the public total less the second, so that one is
+    released. A sum changes by at most the largest state less the smallest. A short series, or an epsilon too small for
+    any quilt, gets the noise of group privacy. A scale of quilts or transport for bridged gaps is private for
+    independent pieces too, where the start is stationary or any; one of mechanism="exact" is not. **Cost** of
+    transport: .1 s for a few states, seconds for many, for slow chains and for gaps; of quilts:
+    `puffer_frames.papers.quilt_scale`; of one count of 100 nodes of a network exactly 1 s, by quilts 15 s.
 
     References
     ----------
@@ -212,7 +220,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
             request.target,
             noises={request.statistic: noise},
             family=request.noise.title,
-            calibration="exact" if request.mechanism == "exact" or choice.theorem == EXACT_NETWORK else "mechanism",
+            calibration="exact" if request.mechanism == "exact" else "mechanism",
             seeded=request.drawing.seeded,
         ),
         subject=series_subject(request.columns.state, unit=request.columns.unit, timed=not request.networks),
@@ -228,9 +236,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         fingerprint="",
     ).said(request.drawing.about)
     reserved = request.drawing.reserve(certificate, frame)
-    numbers = _numbers(_histograms(request, rows, released, noise))
-    if released.reach:
-        numbers = {"query": [request.query] * len(owners), **numbers}
+    numbers = _numbers(request.query, _histograms(request, rows, released, noise))
     return reserved.put_answers(certificate, table.answers(labels=labels, numbers=numbers))
 
 
@@ -329,8 +335,9 @@ def _labels(
     return found if released.reach else found | {request.columns.state: states * len(owners)}
 
 
-def _numbers(rows: list[AnswerRow]) -> dict[str, list[Any]]:
-    return {name: list(column) for name, column in zip(COLUMNS, zip(*rows, strict=True), strict=True)}
+def _numbers(query: str, rows: list[AnswerRow]) -> dict[str, list[Any]]:
+    said: dict[str, list[Any]] = {} if query == "counts" else {"query": [query] * len(rows)}
+    return said | {name: list(column) for name, column in zip(COLUMNS, zip(*rows, strict=True), strict=True)}
 
 
 def _histograms(
