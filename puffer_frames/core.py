@@ -17,7 +17,7 @@ from puffer_frames.priors.fitting import fit_gaussian, fit_mixture
 from puffer_frames.priors.network import BayesianNetwork
 from puffer_frames.priors.prior import Prior
 from puffer_frames.priors.transport import transport_plan, w_infinity
-from puffer_frames.scales.chains import network_scale
+from puffer_frames.scales.networks import network_scale
 from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.search import smallest_scale
 from puffer_frames.verbs.auditing.report import AuditCheck, AuditedPair, AuditReport

@@ -96,7 +96,7 @@ def _mandatory(plain: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     if plain.get("batches"):
         yield ("batches",)
     if plain["answers"]:
-        yield ("units", "chain", "any-dependence")
+        yield ("units", "chain", "any-dependence", "network")
         yield ("other-answers",)
         return
     yield ("records", "units")

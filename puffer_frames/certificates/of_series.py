@@ -14,6 +14,7 @@ from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import EXACT_COUNT, NEIGHBOURS, WASSERSTEIN
 from puffer_frames.papers.quilt.scales import Chain
 from puffer_frames.priors.markov import ChainBox
+from puffer_frames.priors.network import BayesianNetwork
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.learned import Population
@@ -31,6 +32,8 @@ class SeriesFacts:
     noise: NoiseFamily
     chains: Sequence[Chain]
     """None for any dependence."""
+    networks: Sequence[BayesianNetwork]
+    """In the place of chains."""
     estimated: bool
     """Whether the chain was estimated."""
     population: Population | None
@@ -50,13 +53,20 @@ class SeriesFacts:
     """Whether the noise came from a seed."""
 
     @property
+    def kind(self) -> str:
+        """What the rows are, in a word."""
+        return "network" if self.networks else "series"
+
+    @property
     def stated(self) -> Facts:
         """What the certificate states as fields."""
         return Facts(seeded=self.seeded, dropped=self.nulls == "drop")
 
 
-def series_subject(state: str, /, *, unit: str | None) -> str:
-    """What of a series is protected."""
+def series_subject(state: str, /, *, unit: str | None, timed: bool) -> str:
+    """What of a series, or of the nodes of a network, is protected."""
+    if not timed:
+        return f"the {state} of each {unit}, every pair of states"
     where = "" if unit is None else f" of each {unit}"
     return f"the {state} at each time{where}, every pair of states"
 
@@ -70,6 +80,12 @@ def series_statements(facts: SeriesFacts, /) -> tuple[Statement, ...]:
 def _assumed(facts: SeriesFacts) -> Iterator[Statement]:
     if facts.stated.seeded:
         yield say("warning-seed")
+    if facts.networks:
+        yield say("network", nodes=len(facts.networks[0]))
+        if len(facts.networks) > 1:
+            yield say("several-networks", networks=len(facts.networks))
+        yield say("nodes-public")
+        return
     if facts.chains:
         given = "estimated" if facts.start_estimated else "given"
         starts = dict.fromkeys(chain.initial if isinstance(chain.initial, str) else given for chain in facts.chains)
@@ -116,7 +132,11 @@ def _counted(facts: SeriesFacts) -> Iterator[Statement]:
         answers = f"The pooled {'sum' if released.reach else 'histogram'} and those of the units"
         yield say("shared", answers=answers, deltas=" and delta" * (facts.target.delta > 0))
     if "group noise" in facts.choice.remarks:
-        yield say("group-noise")
+        yield say(
+            "group-noise",
+            some="nodes" if facts.networks else "series",
+            all="the network" if facts.networks else "such a series",
+        )
 
 
 def _composition(facts: SeriesFacts) -> Iterator[Statement]:
@@ -124,10 +144,13 @@ def _composition(facts: SeriesFacts) -> Iterator[Statement]:
     if facts.choice.adds_up:
         several = chains > 1 or facts.population is not None
         under = " under the same chains" if several else " under the same chain" if chains else ""
-        yield say("adds-up-series", under=under, deltas=" and deltas" * (facts.target.delta > 0))
+        if facts.networks:
+            under = " under the same network" + "s" * (len(facts.networks) > 1)
+        yield say("adds-up-series", rows=facts.kind, under=under, deltas=" and deltas" * (facts.target.delta > 0))
     else:
-        yield say("one-release", what="this histogram", rows="series", whose="the other states")
-    yield from (say("other-answers", rows="series"), say("per-time"))
+        yield say("one-release", what="this histogram", rows=facts.kind, whose="the other states")
+    yield say("other-answers", rows=facts.kind)
+    yield say("per-node") if facts.networks else say("per-time")
 
 
 def _left_out(facts: SeriesFacts) -> Iterator[Statement]:
@@ -137,6 +160,8 @@ def _left_out(facts: SeriesFacts) -> Iterator[Statement]:
         yield say("one-confidence")
     if any(map(_leaves_out_states, facts.chains)):
         yield say("impossible-starts")
+    if any(not network.joint([k]).all() for network in facts.networks for k in range(len(network))):
+        yield say("impossible-states")
     if facts.nulls == "drop":
         yield say("nulls", entry="state")
     if not facts.counts:

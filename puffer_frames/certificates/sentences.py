@@ -35,6 +35,12 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "one-matrix": ("assumed", "All series follow the same transition matrix."),
     "several-chains": ("assumed", "The guarantee holds for each of {chains} chains."),
+    "network": (
+        "assumed",
+        "The states of the {nodes} nodes depend on one another as the given Bayesian network says, on nothing else.",
+    ),
+    "several-networks": ("assumed", "The guarantee holds for each of {networks} networks, and for no others."),
+    "nodes-public": ("assumed", "The nodes and the list of states are public."),
     "any-dependence": ("assumed", "The values of a series may depend on one another in any way; series do not."),
     "no-gaps": ("assumed", "{series} without gaps."),
     "bridged": ("assumed", "{series} with {gaps}. The chain runs on through the gaps{too}."),
@@ -75,7 +81,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "adds-up-series": (
         "proved",
-        "Several releases of the same series{under} add up, where each certificate has this sentence: their "
+        "Several releases of the same {rows}{under} add up, where each certificate has this sentence: their "
         "epsilons{deltas} add.",
     ),
     "stable-counts": (
@@ -187,7 +193,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "One changed value changes {what}, before the noise, by at most {most}{how}.",
     ),
     "derived-count": ("proved", "The first count is the public total less the second one, at no cost."),
-    "group-noise": ("proved", "No quilt helps the values of some series: the noise hides such a series as a whole."),
+    "group-noise": ("proved", "No quilt helps the values of some {some}: the noise hides {all} as a whole."),
     # what was measured
     "refuted": (
         "measured",
@@ -303,6 +309,8 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "The removal of a whole class of rows, where that is the unit: only the row that is drawn from it is hidden.",
     ),
     "per-time": ("not covered", "Several times of one series together: the guarantee is for the state at one time."),
+    "per-node": ("not covered", "Several nodes together: the guarantee is for the state of one node."),
+    "impossible-states": ("not covered", "What the networks make impossible for a node is not hidden there."),
     "impossible-starts": ("not covered", "What the given start makes impossible at a time is not hidden there."),
     "observed-unknown": (
         "not covered",

@@ -26,7 +26,7 @@ _LABELS = {
     "done": "done",
 }
 """Kinds of statements in the order in which they are shown; technical ones come last."""
-BELIEVED = ("beliefs", "chain", "any-dependence", "law", "given-law")
+BELIEVED = ("beliefs", "chain", "network", "any-dependence", "law", "given-law")
 """Sentences that say what a reader is taken to believe."""
 _ON_GRID = 1e-6
 """What the rounding of the values to the grid costs at most, as a share of the scale."""

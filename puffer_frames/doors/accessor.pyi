@@ -26,6 +26,7 @@ from puffer_frames.mechanisms.arguments import (
 from puffer_frames.mechanisms.noise.options import CalibrationWord
 from puffer_frames.noise.families import NoiseArgument
 from puffer_frames.noise.stream import RandomSource
+from puffer_frames.priors.network import BayesianNetwork
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.scales.chains import ChainArgument
 from puffer_frames.scales.learned import LearnedBelief
@@ -148,11 +149,11 @@ class PufferAccessor(Generic[Frame, Answer]):
         /,
         *,
         state: Name,
-        time: Name,
         epsilon: float | Iterable[float],
         delta: float = 0.0,
         noise: NoiseArgument = "laplace",
         nulls: NullsWord = "raise",
+        time: Name | None = None,
         unit: Name | None = None,
         mechanism: Literal["all"] | MechanismWord | Sequence[MechanismWord] = "auto",
         chain: ChainArgument = "estimated",
@@ -164,6 +165,7 @@ class PufferAccessor(Generic[Frame, Answer]):
         counts: bool = True,
         per: Literal["pooled", "unit", "both"] = "pooled",
         gaps: Literal["bridge", "independent"] = "bridge",
+        network: BayesianNetwork | Sequence[BayesianNetwork] | None = None,
         ledger: LedgerArgument = None,
         about: About = None,
         rng: RandomSource = None,

@@ -208,6 +208,7 @@ QUILT = Theorem(name="Markov quilt, exact influences", source="[SWC17] MQMExact"
 QUILT_CLASS = Theorem(name="Markov quilt, influences bounded for every chain", source="docs/theory.md, section 14")
 QUILT_APPROX = Theorem(name="Markov quilt, influences bounded by mixing", source="[SWC17] MQMApprox")
 EXACT_COUNT = Theorem(name="exact law of one count", source="docs/theory.md, section 10")
+EXACT_NETWORK = Theorem(name="exact law of the answers", source="docs/theory.md, section 10")
 TRANSPORT = Theorem(name="transport along the chain", source="docs/theory.md, section 10")
 GROUP = Theorem(name="group privacy of a whole piece", source="[SWC17] section 5")
 WASSERSTEIN = Theorem(name="Wasserstein mechanism", source="[SWC17] section 3")

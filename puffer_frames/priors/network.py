@@ -15,9 +15,11 @@ from puffer_frames.errors import ArgumentError, PriorError, short_traceback
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
-MOST_NODES = 24
+MOST_NODES = 200
 _LEAST = 1e-12
-"""Least probability of a table but 0: products of so many are floats."""
+"""Least probability of a table but 0."""
+_DIGITS = 288
+"""The product of the least probabilities but 0, one of each table, is at least 1e-288: all products are floats."""
 _MOST_ENTRIES = 1 << 22
 """Entries of the largest table that the elimination of nodes may need."""
 _SUM_TOLERANCE = 1e-6
@@ -51,7 +53,8 @@ class BayesianNetwork:
         Raises
         ------
         PriorError
-            For other shapes, sums or numbers, nodes that are not there, a circle of parents, and more than 24 nodes.
+            For other shapes, sums or numbers, nodes that are not there, a circle of parents, more than 200 nodes, and
+            tables whose least probabilities but 0, one of each, have a product below 1e-288.
 
         Examples
         --------
@@ -88,6 +91,8 @@ class BayesianNetwork:
             if ((array > 0) & (array < _LEAST)).any():
                 raise _not(f"the table of {name!r}", f"of probabilities that are 0 or at least {_LEAST:g}", "less")
             array.setflags(write=False)
+        if -sum(math.log10(array[array > 0].min()) for array in arrays) > _DIGITS + 1e-6:
+            raise _not("the tables", f"of least probabilities whose product is at least 1e-{_DIGITS}", "less")
         return cls(names=names, parents=listed, tables=tuple(arrays))
 
     def __len__(self) -> int:
@@ -121,13 +126,15 @@ class BayesianNetwork:
         """
         factors = [self._factor(k, adds[k]) for k in range(len(self))]
         left = set(range(len(self))) - set(nodes)
+        entries = {k: _entries(factors, k) for k in left}
         while left:
-            node = min(left, key=lambda k: _entries(factors, k))
-            _check_entries(_entries(factors, node))
+            node = min(left, key=entries.__getitem__)
+            _check_entries(entries[node])
             touched = [factor for factor in factors if node in factor.nodes]
             factors = [factor for factor in factors if node not in factor.nodes]
             factors.append(reduce(_Factor.times, touched).without(node))
             left.remove(node)
+            entries |= {k: _entries(factors, k) for k in left.intersection(factors[-1].nodes)}
         sums = sum(factor.table.shape[-1] - 1 for factor in factors) + 1
         _check_entries(math.prod(self.states[node] for node in nodes) * sums)
         whole = reduce(_Factor.times, factors)
@@ -178,7 +185,7 @@ class _Factor:
             ours, theirs = theirs, ours
         shape = np.broadcast_shapes(ours.shape[:-1], theirs.shape[:-1])
         table = np.zeros((*shape, ours.shape[-1] + theirs.shape[-1] - 1))
-        for k in range(ours.shape[-1]):
+        for k in np.flatnonzero(ours.any(axis=tuple(range(ours.ndim - 1)))):
             table[..., k : k + theirs.shape[-1]] += ours[..., k : k + 1] * theirs
         return _Factor(nodes=nodes, table=table)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -22,11 +22,14 @@ from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import ALONE, MECHANISMS, PUBLISHED_FOR, QUILT_CLASS
 from puffer_frames.papers.neighbours import neighbour_sum
 from puffer_frames.papers.quilt.gaps import Windows, gap_influence, gap_quilt, node_quilts
+from puffer_frames.papers.quilt.networks import network_quilts
 from puffer_frames.papers.quilt.nodes import Quilt, QuiltScale
 from puffer_frames.papers.quilt.scales import Chain, approx_quilts, exact_quilts, largest_over
 from puffer_frames.priors.markov import ChainBox, MarkovChain
+from puffer_frames.priors.network import BayesianNetwork
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.choice import Choice, measure
+from puffer_frames.scales.networks import exact_of_networks, loss_of_networks
 from puffer_frames.scales.search import is_private, scale_between, smallest_scale_of
 from puffer_frames.scales.series_counts import ReleasedCounts, has_law, nothing_to_hide
 from puffer_frames.scales.transported_series import choose_transported, suits_transport, transported_losses
@@ -97,8 +100,9 @@ def choose_noise(
     mechanism: str,
     belief: str,
     noise: NoiseFamily,
+    networks: Sequence[BayesianNetwork] = (),
 ) -> Choice:
-    """The scale of a mechanism, for pieces of every length and all chains.
+    """The scale of a mechanism, for pieces of every length and all chains, or for the nodes of all networks.
 
     Raises ArgumentError for the exact mechanism with several counts, another noise or too long a series.
 
@@ -106,16 +110,18 @@ def choose_noise(
     2 r(a) + r(b) whatever the start, and the printed r(t). There is none for the exact loss of a count, and for other
     noise, of which it says nothing.
     """
+    if mechanism == "auto":
+        return _least_noise(chains, rows, counts, target, belief=belief, noise=noise, networks=networks)
+    if networks and mechanism in ("exact", "wasserstein"):
+        return exact_of_networks(networks, counts, target, mechanism=mechanism, belief=belief, noise=noise)
     if mechanism in ("exact", "wasserstein"):
         return _exact(chains, rows, counts, target, mechanism=mechanism, belief=belief, noise=noise)
-    if mechanism == "auto":
-        return _least_noise(chains, rows, counts, target, belief=belief, noise=noise)
     if mechanism == "transport":
         return choose_transported(chains, rows, counts, target, belief=belief, noise=noise)
     asked = counts.unrounded(target, noise)
     extents = rows.extents(from_start=has_law(chains))
     noise_of = partial(_scale, reach=counts.reach or 1, bins=counts.bins, noise=noise, target=asked)
-    quilts = printed = _quilts(chains, extents, noise_of, mechanism=mechanism, epsilon=asked.epsilon)
+    quilts = printed = _quilts(chains, extents, noise_of, mechanism=mechanism, epsilon=asked.epsilon, networks=networks)
     scale = max(map(noise_of, quilts))
     if mechanism == "quilt":
         held = _of_observed(chains, rows, noise_of, scale, epsilon=asked.epsilon)
@@ -130,7 +136,9 @@ def choose_noise(
         published = max(divide_up(most * quilt.card, target.epsilon - quilt.influence) for quilt in printed)
         used = max(quilt.influence + most * quilt.card / scale for quilt in quilts) * (1 + 2**-50)
         loss = min(target.epsilon, used)
-        if mechanism == "entry":
+        if mechanism == "entry" and networks:
+            loss = loss_of_networks(networks, counts, scale, whole=most * len(networks[0]) / scale)
+        elif mechanism == "entry":
             loss = _loss_at(chains, rows, counts, scale)
     whole = {observed for _, observed in rows.extents()}
     alone = mechanism != "group" and any(quilt.influence == 0 and quilt.card in whole for quilt in quilts)
@@ -152,10 +160,18 @@ def choose_noise(
 
 
 def _least_noise(
-    chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, target: Target, *, belief: str, noise: NoiseFamily
+    chains: list[Chain],
+    rows: SeriesRows,
+    counts: ReleasedCounts,
+    target: Target,
+    *,
+    belief: str,
+    noise: NoiseFamily,
+    networks: Sequence[BayesianNetwork],
 ) -> Choice:
     """The smallest scale of the mechanisms that find one in a short time; quilts, which add up, where none is less."""
-    asked: list[str] = []
+    asked: list[str] = ["exact"] if networks else []
+    choose = partial(choose_noise, chains, rows, counts, target, belief=belief, noise=noise, networks=networks)
     if suits_transport(chains, rows, noise):
         asked.append("transport")
         longest, _ = rows.extents(from_start=has_law(chains))[0]
@@ -166,9 +182,9 @@ def _least_noise(
     found: list[Choice] = []
     for mechanism in asked:
         with suppress(ArgumentError, CalibrationError):  # too long a series, or a count that tells nothing
-            found.append(choose_noise(chains, rows, counts, target, mechanism=mechanism, belief=belief, noise=noise))
+            found.append(choose(mechanism=mechanism))
     if not found:  # nothing else is known
-        return choose_noise(chains, rows, counts, target, mechanism="quilt", belief=belief, noise=noise)
+        return choose(mechanism="quilt")
     least = min(choice.scale for choice in found)
     return next(choice for choice in found if choice.scale <= least * _ALIKE)
 
@@ -180,6 +196,7 @@ def _quilts(
     *,
     mechanism: str,
     epsilon: float,
+    networks: Sequence[BayesianNetwork],
 ) -> tuple[Quilt, ...]:
     """The quilts in use: those of the mechanism, or the whole stretch where it needs no more noise."""
     whole = Quilt(card=max(n for _, n in extents), influence=0.0)
@@ -195,7 +212,11 @@ def _quilts(
         "quilt": partial(exact_quilts, epsilon=epsilon),
         "quilt-approx": partial(approx_quilts, epsilon=epsilon, rule="tight"),
     }
-    quilts = _over_extents(chains, extents, scales[mechanism], epsilon=epsilon)
+    if networks:  # all nodes are counted, so that quilts of releases of different states add up
+        found = [network_quilts(network, [True] * whole.card, epsilon=epsilon) for network in networks]
+        quilts = tuple(quilt for of_network in found for quilt in of_network)
+    else:
+        quilts = _over_extents(chains, extents, scales[mechanism], epsilon=epsilon)
     if not quilts:
         raise nothing_to_hide()
     if noise_of(whole) <= max(map(noise_of, quilts)):  # quilts are chosen for Laplace noise

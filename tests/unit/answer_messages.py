@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from puffer_frames import MarkovChain, aggregate, binary_class, histogram
-from puffer_frames.core import Prior, smallest_scale, transport_plan
+from puffer_frames.core import BayesianNetwork, Prior, smallest_scale, transport_plan
 from puffer_frames.papers import (
     bernoulli_presence_scale,
     gaussian_presence_scale,
@@ -48,6 +48,13 @@ MANY_GAPS = pd.DataFrame(
 )
 LONGEST = pd.DataFrame({"time": [0, *range(2, 2101)], "state": list("ab") * 1050})
 CHAIN = [[0.9, 0.1], [0.4, 0.6]]
+HOME = BayesianNetwork.of({"ann": [0.9, 0.1], "ben": [[0.9, 0.1], [0.5, 0.5]]}, parents={"ben": ["ann"]})
+CERTAIN = BayesianNetwork.of({"ann": [0.5, 0.5], "ben": [[0, 1], [1, 0]]}, parents={"ben": ["ann"]})
+SURE = BayesianNetwork.of({"ann": [1.0, 0.0], "ben": [0.0, 1.0]})
+ALONE = BayesianNetwork.of({"ann": [0.9, 0.1]})
+THREE = BayesianNetwork.of({"ann": [0.2, 0.3, 0.5], "ben": [0.2, 0.3, 0.5]})
+UNEVEN = BayesianNetwork.of({"ann": [0.5, 0.5], "ben": [0.2, 0.3, 0.5]})
+PUPILS = pd.DataFrame({"who": ["ben", "ann"], "flu": ["no", "yes"], "age": [9, 9]})
 STUCK = [[1.0, 0.0], [0.0, 1.0]]
 NORMAL, PEAKS = Prior.gaussian(0, 1), Prior.mixture([0.5, 0.5], [0, 1], [1, 1])
 
@@ -63,6 +70,10 @@ def ask(frame=VISITS, **options):
 
 def show(frame=SERIES, **options):
     return lambda: histogram(frame, **{"state": "state", "time": "time", "epsilon": 1.0, "chain": CHAIN, **options})
+
+
+def count(frame=PUPILS, **options):
+    return lambda: histogram(frame, **{"state": "flu", "unit": "who", "network": HOME, "epsilon": 1.0, **options})
 
 
 # name: (call that meets the message, call that follows its hint)
@@ -207,6 +218,37 @@ ANSWERS = {
         lambda: transport_plan(Prior.empirical([1, 2]), Prior.empirical([2])),
     ),
     "an exact sum": (show(query="sum", mechanism="exact"), show(SERIES.assign(state=[1, 4] * 6), query="sum")),
+    "a network of another kind": (count(network={"ann": [0.5, 0.5]}), count()),
+    "no network": (count(network=[]), count(network=[HOME])),
+    "networks of different nodes": (count(network=[HOME, ALONE]), count(network=[HOME, HOME])),
+    "a network that leaves nothing open": (count(network=SURE), count()),
+    "a network whose answers need no noise": (
+        count(network=CERTAIN, mechanism="exact"),
+        count(network=CERTAIN, mechanism="quilt"),
+    ),
+    "a node twice": (count(pd.concat([PUPILS, PUPILS.tail(1)])), count()),
+    "a node twice with two states": (count(pd.concat([PUPILS, PUPILS.assign(flu="no")])), count()),
+    "a node that is missing": (count(PUPILS.head(1)), count()),
+    "a node of no network": (
+        count(network=ALONE, states=["no", "yes"]),
+        count(PUPILS.tail(1), network=ALONE, states=["no", "yes"]),
+    ),
+    "a node without a name": (count(PUPILS.assign(who=["ben", None])), count()),
+    "a node without a state": (count(PUPILS.assign(flu=["no", None]), nulls="drop"), count()),
+    "too few states": (count(PUPILS.assign(flu="no")), count(PUPILS.assign(flu="no"), states=["no", "yes"])),
+    "a state that a node does not have": (
+        count(PUPILS.assign(flu=["no", "so"]), network=UNEVEN, states=["no", "yes", "so"]),
+        count(PUPILS.assign(flu=["so", "no"]), network=UNEVEN, states=["no", "yes", "so"]),
+    ),
+    "no node column": (count(unit=None), count()),
+    "a time of a network": (count(time="age"), count()),
+    "a chain and a network": (count(chain=CHAIN), count()),
+    "a mechanism of chains": (count(mechanism="transport"), count()),
+    "the distance of several counts": (
+        count(PUPILS.assign(flu=["no", "so"]), states=["no", "so", "yes"], network=THREE, mechanism="wasserstein"),
+        count(PUPILS.assign(flu=["no", "so"]), states=["no", "so", "yes"], network=THREE, mechanism="quilt"),
+    ),
+    "no time of a series": (show(time=None), show()),
     "bins": (show(bins=["c"]), show(bins=["a"])),
     "floor": (show(chain="estimated", floor=2), show(chain="estimated")),
     "chain": (show(chain="learned"), show(chain="estimated")),

@@ -26,7 +26,7 @@ from puffer_frames import (
     histogram,
     privatize,
 )
-from puffer_frames.core import Prior
+from puffer_frames.core import BayesianNetwork, Prior
 
 ROWS = 400
 RNG = np.random.default_rng(3)
@@ -91,6 +91,10 @@ WHOLE = {"unit": "patient", "value": "visits", "epsilon": 1.0, "frame": VISITS, 
 SUM = WHOLE | {"contribution": "draw"}
 SERIES = {"state": "state", "time": "minute", "epsilon": 1.0, "frame": BINARY, "chain": TWO, "verb": "histogram"}
 SERIES["mechanism"] = "quilt"
+SICK = [[0.9, 0.1], [0.5, 0.5]]
+HOME = BayesianNetwork.of({"ann": [0.9, 0.1], "ben": SICK}, parents={"ben": ["ann"]})
+NETWORK = {"state": "flu", "unit": "who", "epsilon": 1.0, "network": HOME, "verb": "histogram"}
+NETWORK["frame"] = pd.DataFrame({"who": ["ben", "ann"], "flu": ["no", "yes"]})
 
 CASES = {
     "release, population": RELEASE | {"beliefs": "population"},
@@ -313,6 +317,11 @@ CASES = {
     "series, estimated start": SERIES | {"initial": "estimated"},
     "series, slow": SERIES | {"chain": [[0.999, 0.001], [0.001, 0.999]]},
     "series, seeded": SERIES | {"rng": 3},
+    "network": NETWORK,
+    "networks": NETWORK | {"network": [HOME, HOME]},
+    "network, a sure node": NETWORK
+    | {"network": BayesianNetwork.of({"ann": [1.0, 0.0], "ben": SICK}, parents={"ben": ["ann"]})},
+    "network, quilts": NETWORK | {"mechanism": "quilt"},
 }
 
 

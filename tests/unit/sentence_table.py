@@ -124,6 +124,14 @@ def all_rows(c):
     return is_sum(c) and c.get("contribution", "rows") == "rows" and c["unit"] is not None
 
 
+def network(c):
+    return "network" in c
+
+
+def estimated(c):
+    return not group(c) and "estimated" in (str(c.get("chain")), str(c.get("initial")))
+
+
 def group(c):
     return is_series(c) and c.get("mechanism") == "group"
 
@@ -186,7 +194,7 @@ TABLE = {
         is_noisy(c)
         or (by_law(c) and summed(c) and not given(c))
         or all_rows(c)
-        or (is_series(c) and not group(c) and "estimated" in (str(c["chain"]), str(c.get("initial"))))
+        or (is_series(c) and estimated(c))
         or (population(c) and not channel(c))
     ),
     "population-rows": lambda c, name: (is_noisy(c) or channel(c)) and population(c),
@@ -246,20 +254,25 @@ TABLE = {
     "other-answers": lambda c, name: not is_release(c),
     "integer-noise": lambda c, name: c.get("integer", False),
     "grid": lambda c, name: not c.get("integer") and name not in NO_NOISE and not channel(c),
-    "chain": lambda c, name: is_series(c) and not group(c),
+    "network": lambda c, name: network(c),
+    "several-networks": lambda c, name: name == "networks",
+    "nodes-public": lambda c, name: network(c),
+    "per-node": lambda c, name: network(c),
+    "impossible-states": lambda c, name: name == "network, a sure node",
+    "chain": lambda c, name: is_series(c) and not group(c) and not network(c),
     "several-chains": lambda c, name: name in ("series, several chains", "series, a class of chains"),
     "any-dependence": lambda c, name: group(c),
-    "no-gaps": lambda c, name: is_series(c) and not group(c) and not broken(c),
+    "no-gaps": lambda c, name: is_series(c) and not group(c) and not broken(c) and not network(c),
     "bridged": lambda c, name: broken(c) and not pieces(c) and not group(c),
     "independent-gaps": lambda c, name: broken(c) and pieces(c),
-    "series-public": lambda c, name: is_series(c),
-    "states-read": lambda c, name: is_series(c) and "states" not in c,
+    "series-public": lambda c, name: is_series(c) and not network(c),
+    "states-read": lambda c, name: is_series(c) and not network(c) and "states" not in c,
     "lipschitz": lambda c, name: is_series(c),
     "derived-count": lambda c, name: is_series(c) and len(c["frame"]) != 200 and not {"bins", "query"} & set(c),
-    "group-noise": lambda c, name: name == SLOW,
-    "adds-up-series": lambda c, name: is_series(c) and c.get("mechanism") not in ("exact", "transport"),
+    "group-noise": lambda c, name: name in (SLOW, "network, quilts"),
+    "adds-up-series": lambda c, name: is_series(c) and c.get("mechanism", "exact") not in ("exact", "transport"),
     "stable-counts": lambda c, name: name == "series of three states, stable noise",
-    "per-time": lambda c, name: is_series(c),
+    "per-time": lambda c, name: is_series(c) and not network(c),
     "impossible-starts": lambda c, name: name == "series, sure start",
     "mean-of-series": lambda c, name: c.get("query") == "mean" and is_series(c),
     "frequencies": lambda c, name: c.get("counts") is False,

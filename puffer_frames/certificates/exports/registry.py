@@ -82,7 +82,7 @@ def registry_record(
     }
 
 
-_BELIEFS = ("beliefs", "chain", "law", "records", "units")
+_BELIEFS = ("beliefs", "chain", "network", "law", "records", "units")
 
 
 def _model(certificate: Fields) -> dict[str, Node]:

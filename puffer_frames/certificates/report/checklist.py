@@ -34,6 +34,9 @@ _OPEN = (
 )
 
 
+_PER = ("per-record", "per-time", "per-node")
+
+
 def checklist(certificate: Fields, /, *, justification: str | None, audit: Claim) -> list[tuple[str, str, str]]:
     """Question, where it is asked, and the answer with its grounds, in order.
 
@@ -46,7 +49,7 @@ def checklist(certificate: Fields, /, *, justification: str | None, audit: Claim
         ("For whom; access and collection", "ISO 6.2.2; NIST", [_said(certificate.recipients, "recipients")]),
         ("Law, transparency and harm", "ISO 6.3", [_said(certificate.legal_basis, "law"), claim("harm-unsaid")]),
         ("Who answers for it", "ISO 9.2.2", [_issuer(certificate)]),
-        ("Unit of privacy", "NIST", [*_unit(certificate), *stated(certificate, ("per-record", "per-time"))]),
+        ("Unit of privacy", "NIST", [*_unit(certificate), *stated(certificate, _PER)]),
         ("Parameters", "NIST", _parameters(certificate)),
         ("Delta against rows", "NIST", [_delta(certificate)]),
         ("What the reader is taken to know", "ISO 6.2, 7.3", stated(certificate, BELIEVED)),

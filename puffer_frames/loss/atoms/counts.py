@@ -23,6 +23,8 @@ LONGEST = 2000
 """Longest series whose whole law is worked out; the tables have (states x length^2) entries."""
 _LEAST = 2.0**-500
 """Least share of a state in the probability of a count up to a time: below, products would leave the floats."""
+_LEAST_DENSITY = 1e-280
+"""Below it the sum that a density is has lost terms to underflow."""
 _CHUNK = 1 << 20
 """Entries of the largest temporary table."""
 
@@ -102,6 +104,63 @@ class CountLoss(DiscreteLoss):
                 reached[~low] = np.searchsorted(-beyond[other], -beyond[one, at[~low]] - slack)
                 farthest = max(farthest, float((self._positions[reached] - self._positions[at]).max()))
         return farthest
+
+
+class CountsLoss:
+    r"""Loss of several counts, each with Laplace noise of the same scale, of "X_i = s" against "X_i = t".
+
+    Along one count, between two whole numbers, each density is :math:`A e^{y/b} + B e^{-y/b}`: a ratio of two of them
+    is a Moebius function of :math:`e^{2y/b}`, so monotone; beyond the counts it is constant. So the largest ratio is at
+    whole numbers.
+    """
+
+    resolution = 1.0
+
+    def __init__(self, laws: Sequence[tuple[Sequence[Secret], FloatArray]], /, *, error: float) -> None:
+        """`laws` has for each i the names of "X_i = s", and a law of each, shape (states, counts, ..., counts). The
+        probabilities are right up to a factor of `exp(error)`.
+        """
+        self._laws, self._error = laws, error
+        law = laws[0][1]
+        self.span = 2.0 * (law.shape[1] - 1)
+
+    def only(self, pair: Pair, /) -> CountsLoss:
+        """The same for all pairs of the i that the pair is of."""
+        return CountsLoss([own for own in self._laws if pair[0] in own[0]], error=self._error)
+
+    def pure(self, scale: float, /) -> WorstCase:
+        """Largest |log f_i/f_j| over the pairs and over the whole numbers."""
+        lower, upper, pair = 0.0, -np.inf, (self._laws[0][0][0], self._laws[0][0][1])
+        for secrets, law in self._laws:
+            density = law
+            for _ in range(law.ndim - 1 if scale else 0):  # each count in turn: its axis goes to the end
+                places = np.arange(law.shape[1])
+                with np.errstate(under="ignore"):
+                    kernel = np.exp(-np.abs(places[:, None] - places) / scale)
+                    density = np.tensordot(density, kernel, axes=(1, 0))
+            logs = density.reshape(len(secrets), -1)
+            logs = logs[:, logs.any(axis=0)]
+            least = float(logs[logs > 0].min())
+            with np.errstate(divide="ignore"):
+                logs = np.log(logs)
+            place = int((logs.max(axis=0) - logs.min(axis=0)).argmax())
+            found = float(np.ptp(logs[:, place])) if least >= _LEAST_DENSITY else np.inf
+            error = self._rounding(scale, law) + 4 * UNIT_ROUNDOFF * abs(math.log(least))
+            lower = max(lower, found - error) if found < np.inf else lower
+            if found + error > upper:
+                upper = found + error
+                first, second = sorted((int(logs[:, place].argmax()), int(logs[:, place].argmin())))
+                pair = secrets[first], secrets[second if second > first else first - 1]
+        return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=pair)
+
+    def _rounding(self, scale: float, law: FloatArray) -> float:
+        """Of a ratio: that of the probabilities, and of each sum over a count with its exponentials."""
+        counts = law.shape[1]
+        steps = (law.ndim - 1) * (counts + counts / scale + 4) if scale else 0.0
+        return 2.0 * (self._error + UNIT_ROUNDOFF * (steps + 8))
+
+    def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
+        return self.pure(scale).as_stick(epsilon)
 
 
 def check_length(length: int, /) -> None:

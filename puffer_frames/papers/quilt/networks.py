@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from itertools import combinations
 from typing import TypeAlias
 
@@ -12,11 +13,17 @@ import numpy as np
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
 from puffer_frames.numbers.arguments import check_epsilon, check_found
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.papers.quilt.nodes import Quilt
 from puffer_frames.priors.network import BayesianNetwork
 from puffer_frames.priors.prior import IndexArray
 
 Counted: TypeAlias = int | Mapping[Hashable, Iterable[int]]
 
+_FEW, _NEAR = 24, 12
+"""In a network of more than a few nodes, quilts of one or two nodes are sought among so many of the nearest ones, and
+larger quilts have at most so many nodes."""
+_SLACK = 1e-6
+"""More than rounding changes of an influence."""
 _ROUND_UP = 1 + 16 * UNIT_ROUNDOFF
 
 
@@ -67,17 +74,31 @@ def network_quilt_scale(network: BayesianNetwork, /, *, counted: Counted, epsilo
     """
     target = check_epsilon(epsilon)
     counts = [bool(np.ptp(adds)) for adds in what_counts(network, counted)]
-    largest = 0.0
+    quilts = network_quilts(network, counts, epsilon=target)
+    return check_found(max(quilt.card / (target - quilt.influence) for quilt in quilts) * _ROUND_UP)
+
+
+def network_quilts(network: BayesianNetwork, counts: Sequence[bool], /, *, epsilon: float) -> tuple[Quilt, ...]:
+    """The quilt of each node that asks for the least Laplace noise, each different one once; `counts` says which nodes
+    are counted.
+    """
+    used = dict[Quilt, None]()
     for node in range(len(network)):
-        best = math.inf
+        chosen = Quilt(card=sum(counts[k] for k in network.inside(node, ())), influence=0.0)
+        best = chosen.card / epsilon
+        of_one = cache(partial(_influence, network, node))
         for card, quilt in sorted(_quilts(network, node, counts), key=lambda each: (each[0], len(each[1]))):
-            if card / target >= best:
+            if card / epsilon >= best:
                 break
-            influence = _influence(network, node, quilt)
-            if influence < target:
-                best = min(best, card / (target - influence))
-        largest = max(largest, best)
-    return check_found(largest * _ROUND_UP)
+            # some nodes of a quilt tell no more than all of them
+            least = max((of_one((k,)) for k in quilt if len(quilt) > 1), default=0.0) - _SLACK
+            if least >= epsilon or card / (epsilon - least) >= best:
+                continue
+            influence = of_one(quilt)
+            if influence < epsilon and card / (epsilon - influence) < best:
+                best, chosen = card / (epsilon - influence), Quilt(card=card, influence=influence)
+        used[chosen] = None
+    return tuple(used)
 
 
 def what_counts(network: BayesianNetwork, counted: Counted, /) -> list[IndexArray]:
@@ -113,12 +134,15 @@ def what_counts(network: BayesianNetwork, counted: Counted, /) -> list[IndexArra
     return found
 
 
-def _quilts(network: BayesianNetwork, node: int, counts: list[bool]) -> Iterator[tuple[int, tuple[int, ...]]]:
+def _quilts(network: BayesianNetwork, node: int, counts: Sequence[bool]) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Sets that separate some nodes from the others, and how many counted ones are on the side of the node."""
-    others = [k for k in range(len(network)) if k != node]
+    rings, others = list(_rings(network, node)), [k for k in range(len(network)) if k != node]
+    if len(network) > _FEW:
+        others = [k for ring in rings for k in sorted(ring)][:_NEAR]
+        rings = [ring for ring in rings if len(ring) <= _NEAR]
     sets = [frozenset(chosen) for size in (0, 1, 2) for chosen in combinations(others, size)]
     seen = set[frozenset[int]]()
-    for quilt in (*sets, *_rings(network, node)):
+    for quilt in (*sets, *rings):
         inside = network.inside(node, quilt)
         wall = frozenset(k for k in quilt if network.neighbours[k] & inside)
         if wall not in seen:

@@ -32,6 +32,7 @@ from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.series import choose_noise
 from puffer_frames.scales.series_counts import ReleasedCounts
 from puffer_frames.verbs.answers.checks import Replay, curve_of, errors_at, one_by_one
+from puffer_frames.verbs.answers.nodes import read_nodes
 from puffer_frames.verbs.answers.series_request import (
     SeriesRequest,
     check_bins,
@@ -49,7 +50,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     r"""Release how often each state occurs, or its mean, in series of values that depend on one another.
 
     What is hidden is the state at any one time, although the states around it tell of it: their dependence is a Markov
-    chain. For other dependence among few values there is `network_scale`.
+    chain. For other dependence `network` says who depends on whom: each row is a node, and its own state is hidden.
 
     Parameters
     ----------
@@ -58,11 +59,13 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         counted where they lie; states and units of float labels are refused there.
     state : column name
         Strings, categories, booleans or integers.
-    time : column name
-        Integers, floats, dates or datetimes, in any order of the rows, apart by one step: that which occurs most. The
-        step, and the first time of a series, are those of all its rows, with or without a state.
+    time : column name, optional
+        Needed for a series, not for a network. Integers, floats, dates or datetimes, in any order of the rows, apart by
+        one step: that which occurs most. The step, and the first time of a series, are those of all its rows, with or
+        without a state.
     unit : column name, optional
-        Whose series a row belongs to; without it there is one.
+        Whose series a row belongs to; without it there is one. With `network` the node that a row is, which has one
+        row.
     epsilon : float or several
         Greater than 0. Several give a curve: nothing is drawn or spent.
     delta : float
@@ -71,16 +74,17 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     or several
         "transport": a bound of the loss from step to step: the least noise for series that tend to stay, more than
         needed where states alternate; Laplace noise, one release. "quilt": the Markov Quilt Mechanism with exact
-        influences, whose releases add up. "quilt-approx": with influences bounded by how fast the chain mixes.
-        "exact": the exact loss of one count (two states, or one of `bins`; at most 2,000 times where there are gaps or
-        the chain is slow to forget its state).
-        "group": the privacy of a whole series, which needs no chain, for comparison. "wasserstein": the largest
-        W-infinity distance of the laws of one count; limits as for "exact". "gk16": by how much the neighbours of a
-        value tell of it, where that is little; one release. "entry": noise for one value, as if no other depended on
-        it; in comparisons only. "all", or several: a comparison, nothing is drawn or spent. "auto": for one chain of
-        at most 12 states with a stationary or given start the least noise of "transport", "exact" (one count of two
-        states, or of at most 300 times, without gaps) and "quilt" (with bridged gaps); "quilt" for everything else,
-        with a `ledger` and for per="both".
+        influences, whose releases add up. "quilt-approx": with influences bounded by how fast the chain mixes. "exact":
+        the exact loss of one count (two states, or one of `bins`; at most 2,000 times where there are gaps or the chain
+        is slow to forget its state). Of a network "exact" takes all counts together, and sums. "group": the privacy of
+        a whole series, which needs no chain, for comparison. "wasserstein": the largest W-infinity distance of the laws
+        of one count; limits as for "exact". "gk16": by how much the neighbours of a value tell of it, where that is
+        little; one release. "entry": noise for one value, as if no other depended on it; in comparisons only. A network
+        has all but "transport", "quilt-approx" and "gk16". "all", or several: a comparison, nothing is drawn or spent.
+        "auto": for one chain of at most 12 states with a stationary or given start the least noise of "transport",
+        "exact" (one count of two states, or of at most 300 times, without gaps) and "quilt" (with bridged gaps);
+        "exact" for a network, where its tables are not too large; "quilt" for everything else, with a `ledger` and for
+        per="both".
     chain : "estimated", "population", Population(), transition matrix, MarkovChain or several
         Rows from, columns to, in ascending order of the states. Several: the guarantee covers each. "population": every
         matrix that the series do not refute with 95 % confidence, and every start; for quilts. Not used, nor are
@@ -106,6 +110,10 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     gaps : "bridge" or "independent"
         What is believed of times without a row. "bridge": the chain runs on through them. "independent": the series
         starts anew after each, and what lies before tells nothing of what follows.
+    network : BayesianNetwork or several, optional
+        The reader's belief about values that are no series; the table has one row per node, and the states of a node
+        are the first of `states`. Several, of the same nodes and states: the guarantee covers each of them. `chain`,
+        `initial`, `floor`, `per` and `gaps` are for series.
     nulls : "raise" or "drop"
         What to do with rows that miss a state. The times of dropped rows are gaps, also before the first state; a unit
         without any state has no histogram. A row that misses its time or unit is an error: it has no place in a series.
@@ -132,26 +140,27 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     ColumnNotFoundError
         For a column that is not there.
     ArgumentError, ArgumentTypeError
-        For an argument or dtype out of range, a time that occurs twice in a series, and times apart by other than
-        whole numbers of steps.
+        For an argument or dtype out of range, a node of a network with no row or several, a row of no node, a time that
+        occurs twice in a series, and times apart by other than whole numbers of steps.
     PriorError
         For an empty frame, missing entries, a matrix that is no transition matrix, a reducible chain with a stationary
         start, and a chain or start to be estimated from rows that do not tell.
     CalibrationError
-        Where the chain leaves nothing open, and for mechanism="exact" where no noise would be added.
+        Where the chain or network leaves nothing open, and for mechanism="exact" where no noise would be added.
     LedgerError
         Where the release is beyond the limit of its ledger.
 
     Notes
     -----
     **Guarantee**: for every time and pair of states s, t, and every chain,
-    :math:`P(\text{answers} \in B \mid X_i = s) \le e^\varepsilon P(\text{answers} \in B \mid X_i = t)`. The query
-    changes by at most 2 in all where one value does (by 1 for one bin), which the scale holds; of two states the first
-    count is the public total less the second, so that one is released. A sum changes by at most the largest state less
-    the smallest. A short series, or an epsilon too small for any quilt, gets the noise of group privacy. A scale of
-    quilts or transport for bridged gaps is private for independent pieces too, where the start is stationary or any;
-    one of mechanism="exact" is not. **Cost** of transport: .1 s for a few states, seconds for many, for slow chains
-    and for gaps; of quilts: `puffer_frames.papers.quilt_scale`.
+    :math:`P(\text{answers} \in B \mid X_i = s) \le e^\varepsilon P(\text{answers} \in B \mid X_i = t)`; the same for
+    every node i of a network, and every network. The query changes by at most 2 in all where one value does (by 1 for
+    one bin), which the scale holds; of two states the first count is the public total less the second, so that one is
+    released. A sum changes by at most the largest state less the smallest. A short series, or an epsilon too small for
+    any quilt, gets the noise of group privacy. A scale of quilts or transport for bridged gaps is private for
+    independent pieces too, where the start is stationary or any; one of mechanism="exact" is not. **Cost** of
+    transport: .1 s for a few states, seconds for many, for slow chains and for gaps; of quilts:
+    `puffer_frames.papers.quilt_scale`; of one count of 100 nodes of a network exactly 1 s, by quilts 15 s.
 
     References
     ----------
@@ -172,10 +181,10 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         return _curve(table, several, compared)
     request = SeriesRequest.of(arguments, table.labels)
     check_released(request.mechanism)
-    rows = table.read_series(request.columns)
+    rows = _rows(request, table)
     released = _released(request, arguments, rows)
     warn_of_weakness(request.target, rows=rows.rows)
-    _warn_of_rare_states(rows, listed=arguments.states is not None)
+    _warn_of_rare_states(rows, listed=bool(arguments.states is not None or request.networks))
     chains = _chains(request, arguments, rows)
     choice = _choice(request, chains, rows, released)
     noise, owners = request.noise.at(choice.scale), _owners(request, rows)
@@ -187,12 +196,13 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         target=request.target,
         noise=request.noise,
         chains=chains,
+        networks=request.networks,
         estimated=isinstance(arguments.chain, str) and request.population is None,
         population=request.population,
         start_estimated=isinstance(arguments.initial, str) and arguments.initial == "estimated",
         counts=request.counts,
         query=request.query,
-        states_read=arguments.states is None,
+        states_read=arguments.states is None and not request.networks,
         both=request.both,
         nulls=request.columns.nulls,
         seeded=request.drawing.seeded,
@@ -208,7 +218,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
             calibration="exact" if request.mechanism == "exact" else "mechanism",
             seeded=request.drawing.seeded,
         ),
-        subject=series_subject(request.columns.state, unit=request.columns.unit),
+        subject=series_subject(request.columns.state, unit=request.columns.unit, timed=not request.networks),
         secret=(request.columns.state,),
         secret_values=tuple(rows.states)[:MOST_VALUES],
         secret_count=len(rows.states),
@@ -221,9 +231,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         fingerprint="",
     ).said(request.drawing.about)
     reserved = request.drawing.reserve(certificate, frame)
-    numbers = _numbers(_histograms(request, rows, released, noise))
-    if released.reach:
-        numbers = {"query": [request.query] * len(owners), **numbers}
+    numbers = _numbers(request.query, _histograms(request, rows, released, noise))
     return reserved.put_answers(certificate, table.answers(labels=labels, numbers=numbers))
 
 
@@ -239,10 +247,17 @@ def replay_histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> Re
     """The answers without noise; raises as `histogram`."""
     table = open_table(frame)
     request = SeriesRequest.of(arguments, table.labels)
-    rows = table.read_series(request.columns)
+    rows = _rows(request, table)
     released = _released(request, arguments, rows)
     exact = np.array(_numbers(_histograms(request, rows, released, None))["answer"], dtype=float)
     return Replay(exact=exact, own_noise=np.arange(exact.size) % 2 >= released.derived)
+
+
+def _rows(request: SeriesRequest, table: Table) -> SeriesRows:
+    """The series, or the nodes of the networks as one series."""
+    if request.networks and request.columns.unit is not None:
+        return read_nodes(table, request.columns, request.columns.unit, request.networks[0])
+    return table.read_series(request.columns)
 
 
 def _chains(request: SeriesRequest, arguments: HistogramArguments, rows: SeriesRows) -> list[Chain]:
@@ -256,7 +271,14 @@ def _choice(request: SeriesRequest, chains: list[Chain], rows: SeriesRows, relea
     """The scale of the counts."""
     share = request.target.share(2 if request.both else 1)
     return choose_noise(
-        chains, rows, released, share, mechanism=request.mechanism, belief=request.belief, noise=request.noise
+        chains,
+        rows,
+        released,
+        share,
+        mechanism=request.mechanism,
+        belief=request.belief,
+        noise=request.noise,
+        networks=request.networks,
     )
 
 
@@ -264,7 +286,7 @@ def _curve(table: Table, several: Sequence[HistogramArguments], compared: Sequen
     """Scales and errors at several epsilons; of compared mechanisms the loss too, or why one does not apply."""
     found, unknown = list[Sequence[object]](), (math.nan,) * 4
     asked = [SeriesRequest.of(replace(one, mechanism="group") if compared else one, table.labels) for one in several]
-    rows = table.read_series(asked[0].columns)
+    rows = _rows(asked[0], table)
     released = _released(asked[0], several[0], rows)
     chains = _chains(replace(asked[0], mechanism="quilt") if compared else asked[0], several[0], rows)
     per_unit = rows.counts if asked[0].per != "pooled" else rows.counts.sum(axis=0, keepdims=True)
@@ -312,8 +334,9 @@ def _labels(
     return found if released.reach else found | {request.columns.state: states * len(owners)}
 
 
-def _numbers(rows: list[AnswerRow]) -> dict[str, list[Any]]:
-    return {name: list(column) for name, column in zip(COLUMNS, zip(*rows, strict=True), strict=True)}
+def _numbers(query: str, rows: list[AnswerRow]) -> dict[str, list[Any]]:
+    said: dict[str, list[Any]] = {} if query == "counts" else {"query": [query] * len(rows)}
+    return said | {name: list(column) for name, column in zip(COLUMNS, zip(*rows, strict=True), strict=True)}
 
 
 def _histograms(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import Name, as_name
@@ -16,14 +16,17 @@ from puffer_frames.noise.totals import COLUMNS
 from puffer_frames.numbers.arguments import check_flag, check_word
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import ALONE, MECHANISMS
+from puffer_frames.priors.network import BayesianNetwork
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.chains import as_population
 from puffer_frames.scales.learned import POPULATION, Population
 from puffer_frames.verbs.answers.checks import check_asked
+from puffer_frames.verbs.answers.nodes import as_networks
 from puffer_frames.verbs.requests.arguments import HistogramArguments
 from puffer_frames.verbs.requests.drawing import Drawing
 
 _LARGEST = 2**53
+_OF_NETWORKS = ("auto", "exact", "quilt", "group", "wasserstein", "entry")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +47,8 @@ class SeriesRequest:
     drawing: Drawing
     population: Population | None
     """Where the chains are all that the series do not refute."""
+    networks: tuple[BayesianNetwork, ...]
+    """What the values depend on one another by, where they are no series."""
 
     @classmethod
     def of(cls, arguments: HistogramArguments, labels: Sequence[Name], /) -> SeriesRequest:
@@ -58,11 +63,13 @@ class SeriesRequest:
         mechanism = check_word(arguments.mechanism, "mechanism", ("auto", *MECHANISMS))
         per = check_word(arguments.per, "per", ("pooled", "unit", "both"))
         check_word(arguments.gaps, "gaps", ("bridge", "independent"))
+        networks = as_networks(arguments.network)
+        _check_network(arguments, mechanism=mechanism)
         _check_unused(arguments, noise, delta=target.delta)
         _check_both(per, mechanism=mechanism, unit=arguments.unit)
         names: dict[str, tuple[str, ...]] = {
             "state": as_name(arguments.state, labels, role="state"),
-            "time": as_name(arguments.time, labels, role="time"),
+            "time": () if arguments.time is None else as_name(arguments.time, labels, role="time"),
             "unit": () if arguments.unit is None else as_name(arguments.unit, labels, role="unit"),
         }
         check_distinct(names)
@@ -79,6 +86,7 @@ class SeriesRequest:
             mechanism = "quilt"  # whose releases add up
         belief = "estimated chain" if isinstance(arguments.chain, str) else "given chains"
         belief = belief if population is None else "population"
+        belief = "given networks" if networks else belief
         return cls(
             target=target,
             noise=noise,
@@ -89,7 +97,7 @@ class SeriesRequest:
             counts=counts and query != "mean",
             columns=SeriesColumns(
                 state=names["state"][0],
-                time=names["time"][0],
+                time=next(iter(names["time"]), ""),
                 unit=next(iter(names["unit"]), None),
                 states=arguments.states,
                 nulls=arguments.nulls,
@@ -98,6 +106,7 @@ class SeriesRequest:
             ),
             drawing=Drawing.of(arguments),
             population=None if mechanism == "group" else population,
+            networks=networks,
         )
 
     @property
@@ -113,7 +122,38 @@ class SeriesRequest:
     @property
     def chained(self) -> bool:
         """Whether the mechanism asks for a chain."""
-        return self.mechanism != "group"
+        return self.mechanism != "group" and not self.networks
+
+
+def _check_network(arguments: HistogramArguments, *, mechanism: str) -> None:
+    """Raise ArgumentError for what a network is not given with, and for a series without a time."""
+    if arguments.network is None:
+        if arguments.time is None:
+            raise ArgumentError(
+                "time",
+                rule="the name of a column",
+                got="none",
+                hint='Write time="minute"; for values that are no series network=BayesianNetwork.of(...).',
+            )
+        return
+    if arguments.unit is None:
+        raise ArgumentError(
+            "unit", rule="the column of the nodes, with a network", got="none", hint='Write unit="pupil".'
+        )
+    if mechanism not in _OF_NETWORKS:
+        raise ArgumentError(
+            "mechanism",
+            rule=", ".join(f'"{one}"' for one in _OF_NETWORKS[:-1]) + " with a network",
+            got=repr(mechanism),
+            hint="Leave it out: it belongs to chains.",
+        )
+    defaults = {field.name: field.default for field in fields(HistogramArguments)}
+    for name in ("time", "chain", "initial", "floor", "per", "gaps"):
+        given = getattr(arguments, name)
+        if type(given) is not type(defaults[name]) or given != defaults[name]:
+            raise ArgumentError(
+                name, rule="left out with a network", got="one", hint="It belongs to series: a network has no times."
+            )
 
 
 def _check_sum(arguments: HistogramArguments, query: str, *, mechanism: str) -> None:
@@ -128,7 +168,7 @@ def _check_sum(arguments: HistogramArguments, query: str, *, mechanism: str) -> 
                 got="bins" if name == "bins" else repr(arguments.counts),
                 hint='It belongs to query="counts".',
             )
-    if mechanism in ("exact", "wasserstein"):
+    if mechanism in ("exact", "wasserstein") and arguments.network is None:
         raise ArgumentError(
             "mechanism",
             rule='"transport", "quilt", "quilt-approx" or "group" for a sum or mean',

@@ -1,0 +1,231 @@
+"""Noise for counts and sums of the nodes of a Bayesian network, from their exact laws given the state of one node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from math import gcd, nextafter
+
+import numpy as np
+
+from puffer_frames.errors import ArgumentError, CalibrationError, short_traceback
+from puffer_frames.loss.atoms.counts import CountLoss, CountsLoss
+from puffer_frames.loss.atoms.tilted import Law, normalised
+from puffer_frames.noise.family import NoiseFamily
+from puffer_frames.numbers.rounding import divide_up, up
+from puffer_frames.numbers.target import Target
+from puffer_frames.papers.catalogue import EXACT_NETWORK, MECHANISMS, PUBLISHED_FOR
+from puffer_frames.papers.quilt.networks import Counted, what_counts
+from puffer_frames.priors.network import BayesianNetwork
+from puffer_frames.priors.pairs import Pair
+from puffer_frames.priors.prior import FloatArray, IndexArray
+from puffer_frames.scales.choice import Choice, measure
+from puffer_frames.scales.search import smallest_scale_of
+from puffer_frames.scales.series_counts import ReleasedCounts
+
+_MOST_ENTRIES = 1 << 21
+"""Entries of all laws of several counts together: each evaluation goes through them."""
+
+Names = list[tuple[int, int, int]]
+"""Numbers of the network, node and state of each law."""
+
+
+@short_traceback
+def network_scale(network: BayesianNetwork, /, *, counted: Counted, epsilon: float, delta: float = 0.0) -> float:
+    r"""Smallest Laplace scale for a count of nodes in a Bayesian network.
+
+    The law of :math:`F = \sum_j 1[X_j \in C_j]` given :math:`X_i = a` is worked out by the elimination of the other
+    nodes, for every node and state; the scale is the smallest at which every pair of states of every node is
+    indistinguishable.
+
+    Parameters
+    ----------
+    network : BayesianNetwork
+        The adversary's belief.
+    counted : int, or mapping of node to states
+        As in `network_quilt_scale`.
+    epsilon : float
+        Greater than 0.
+    delta : float
+        0 for pure privacy.
+
+    Returns
+    -------
+    float
+        0 where the count tells nothing.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        For an argument out of range, and a network whose nodes depend on too many others.
+
+    Notes
+    -----
+    **Guarantee**: (epsilon, delta)-Pufferfish privacy of "X_i = a" against "X_i = b" for every node and all states that
+    are possible, for one release of the count. **Cost**: an elimination per node, and the search.
+
+    References
+    ----------
+    [SWC17] Theorem 3.2 (Wasserstein mechanism), with the exact scale in the place of the distance over epsilon;
+    docs/theory.md, section 10, "The Markov Quilt Mechanism".
+
+    Examples
+    --------
+    >>> pairs = {"ann": [0.9, 0.1], "ben": [[0.8, 0.2], [0.3, 0.7]]}
+    >>> home = BayesianNetwork.of(pairs, parents={"ben": ["ann"]})
+    >>> round(network_scale(home, counted=1, epsilon=1.0), 4)
+    1.503
+    """
+    target = Target.of(epsilon, delta)
+    loss = _loss_of_sum([network], [what_counts(network, counted)])
+    return 0.0 if loss is None else smallest_scale_of(loss, target)
+
+
+def exact_of_networks(
+    networks: Sequence[BayesianNetwork],
+    counts: ReleasedCounts,
+    target: Target,
+    /,
+    *,
+    mechanism: str,
+    belief: str,
+    noise: NoiseFamily,
+) -> Choice:
+    """The smallest Laplace scale that the exact loss of all released numbers confirms for every node and network.
+
+    For "wasserstein" the largest W-infinity distance of the laws of one count or sum over epsilon, where that is more.
+
+    Raises
+    ------
+    ArgumentError
+        For other noise, too large a table, and several counts for "wasserstein".
+    CalibrationError
+        Where no noise is needed.
+    """
+    if noise != PUBLISHED_FOR or (mechanism == "wasserstein" and counts.bins > 1):
+        raise ArgumentError(
+            f'mechanism="{mechanism}"',
+            rule="for Laplace noise" + " and one count" * (mechanism == "wasserstein"),
+            got=f"{counts.bins} counts and {noise.title} noise",
+            hint='Use mechanism="quilt".',
+        )
+    asked, (loss, unit) = counts.unrounded(target.pure, noise), exact_loss(networks, counts)
+    least = smallest_scale_of(loss, asked)
+    if least == 0:
+        raise CalibrationError(
+            "the network",
+            rule="one under which the answers depend on the state of some node",
+            got="one whose answers need no noise at this epsilon",
+            hint='Use mechanism="quilt", or a smaller epsilon.',
+        )
+    scale, published = up(Fraction(least) * unit), None
+    if mechanism == "wasserstein" and isinstance(loss, CountLoss):
+        published = divide_up(loss.distance * unit, target.epsilon)
+        scale = max(scale, divide_up(loss.distance * unit, asked.epsilon))
+    return Choice(
+        theorem=EXACT_NETWORK if mechanism == "exact" else MECHANISMS[mechanism],
+        published_scale=published,
+        scale=scale,
+        binding_belief=belief,
+        verified={belief: measure(loss, scale if unit == 1 else nextafter(scale / unit, 0.0), target)[0]},
+        adds_up=False,
+    )
+
+
+def loss_of_networks(
+    networks: Sequence[BayesianNetwork], counts: ReleasedCounts, scale: float, /, *, whole: float
+) -> float:
+    """An upper bound of the loss of Laplace noise of some scale: that of the `whole` where no exact one is at hand."""
+    try:
+        loss, unit = exact_loss(networks, counts)
+    except ArgumentError:
+        return whole
+    return min(whole, loss.pure(scale / unit).bracket.upper)
+
+
+def exact_loss(networks: Sequence[BayesianNetwork], counts: ReleasedCounts, /) -> tuple[CountLoss | CountsLoss, int]:
+    """The loss of all released numbers, in units of a whole number.
+
+    Some node has two possible states. Raises ArgumentError for tables that are too large.
+    """
+    if counts.bins > 1:
+        return _loss_of_counts(networks, counts.released), 1
+    adds, unit = _adds_of(counts, max(networks[0].states))
+    loss = _loss_of_sum(networks, [[adds[:states] for states in network.states] for network in networks])
+    assert loss is not None  # some node has two states
+    return loss, unit
+
+
+def _adds_of(counts: ReleasedCounts, states: int) -> tuple[IndexArray, int]:
+    """What each state adds to the one number, from 0 on, and its unit."""
+    if not counts.reach:
+        return (np.arange(states) == counts.released[-1]).astype(np.intp), 1
+    least, unit = min(counts.values), gcd(*(value - counts.values[0] for value in counts.values))
+    if counts.reach // unit > _MOST_ENTRIES:
+        raise ArgumentError(
+            'mechanism="exact"',
+            rule="for a sum of few different values",
+            got="more than 2 million of them",
+            hint='Use mechanism="quilt", or number wider intervals.',
+        )
+    return np.array([(value - least) // unit for value in counts.values], dtype=np.intp), unit
+
+
+def _laws(
+    networks: Sequence[BayesianNetwork], adds: Sequence[Sequence[IndexArray]]
+) -> Iterator[tuple[Names, FloatArray]]:
+    """For every node that has two possible states the law of the sum given each of them, shape (states, sums)."""
+    for number, (network, own) in enumerate(zip(networks, adds, strict=True)):
+        for node in range(len(network)):
+            table = network.counts([node], own)
+            possible = np.flatnonzero(table.any(axis=1))
+            if possible.size > 1:
+                held = table[possible]
+                yield [(number, node, int(state)) for state in possible], held / held.sum(axis=1, keepdims=True)
+
+
+def _error(networks: Sequence[BayesianNetwork]) -> float:
+    return 2.0 * max(network.rounding for network in networks)
+
+
+def _loss_of_sum(networks: Sequence[BayesianNetwork], adds: Sequence[Sequence[IndexArray]]) -> CountLoss | None:
+    """The loss of one sum of what the states of the nodes add; None where no node has two possible states."""
+    secrets, laws, pairs, ends = list[tuple[int, int, int]](), list[Law](), list[Pair](), [0]
+    for states, law in _laws(networks, adds):
+        laws.append(normalised(law))
+        secrets += states
+        ends.append(len(secrets))
+        pairs += [(one, other) for k, one in enumerate(states) for other in states[k + 1 :]]
+    if not pairs:
+        return None
+    rows = Law(np.concatenate([law.mantissas for law in laws]), np.concatenate([law.exponents for law in laws]))
+    ends_of_nodes = np.array(ends, dtype=np.intp)
+    return CountLoss.of_times(secrets, rows, ends_of_nodes, pairs=tuple(pairs), error=_error(networks))
+
+
+def _loss_of_counts(networks: Sequence[BayesianNetwork], released: Sequence[int]) -> CountsLoss:
+    """The loss of several counts: they are the digits of one sum. Of all counts the last one follows from the others.
+
+    Raises ArgumentError where their laws would have too many entries.
+    """
+    nodes, states = len(networks[0]), max(networks[0].states)
+    base, every = nodes + 1, len(released) == states
+    digits = list(released[:-1] if every else released)
+    if base ** len(released) * sum(sum(network.states) for network in networks) > _MOST_ENTRIES:
+        raise ArgumentError(
+            'mechanism="exact"',
+            rule="for one count, or few counts of few nodes",
+            got=f"{len(released)} counts of {nodes} nodes",
+            hint='Name one state (bins=["a"]), or use mechanism="quilt".',
+        )
+    adds = np.zeros(states, dtype=np.intp)
+    adds[digits] = base ** np.arange(len(digits))
+    found = []
+    for names, law in _laws(networks, [[adds[:own] for own in network.states] for network in networks]):
+        joint = np.zeros((len(names), base ** len(digits), base if every else 1))
+        sums = np.arange(law.shape[1])
+        left = nodes - sum(sums // base**k % base for k in range(len(digits))) if every else np.zeros_like(sums)
+        possible = left >= 0
+        joint[:, sums[possible], left[possible]] = law[:, possible]
+        found.append((names, joint.reshape(len(names), *[base] * len(released))))
+    return CountsLoss(found, error=_error(networks))

@@ -1,0 +1,98 @@
+"""Answers about the nodes of networks, against every joint state one by one and every place of a lattice."""
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+from conftest import sweep
+
+from puffer_frames import certificate_of, histogram
+from puffer_frames.core import BayesianNetwork
+
+
+def random_tables(rng, *, nodes, states):
+    """Nodes in an order of their own, up to two parents each; some probabilities are 0."""
+    parents = {f"n{k}": [f"n{p}" for p in rng.permutation(k)[: rng.integers(0, 3)]] for k in range(nodes)}
+    tables = {}
+    for name, own in parents.items():
+        table = rng.dirichlet(np.ones(states), size=(states,) * len(own))
+        if rng.random() < 0.2:
+            table[table < 0.15] = 0.0
+        tables[name] = table / table.sum(axis=-1, keepdims=True)
+    return tables, parents
+
+
+def laws(tables, parents, answer):
+    """For each node and state of positive probability the law of the answer, which is a tuple of numbers."""
+    names, found = list(tables), {}
+    states = np.shape(next(iter(tables.values())))[-1]
+    for joint in itertools.product(range(states), repeat=len(names)):
+        of = dict(zip(names, joint, strict=True))
+        chance = math.prod(tables[name][(*(of[p] for p in parents[name]), of[name])] for name in names)
+        if chance:
+            for name in names:
+                law = found.setdefault(name, {}).setdefault(of[name], {})
+                law[answer(joint)] = law.get(answer(joint), 0.0) + chance
+    return [
+        [{a: p / sum(law.values()) for a, p in law.items()} for law in of_states.values()]
+        for of_states in found.values()
+    ]
+
+
+def loss(laws_of_nodes, scale, rng):
+    """Largest log-ratio of two densities at all places of the lattice of the answers, and at some others."""
+    worst = 0.0
+    for of_states in laws_of_nodes:
+        atoms = sorted({a for law in of_states for a in law})
+        axes = [sorted(set(axis)) for axis in zip(*atoms, strict=True)]
+        places = np.array(list(itertools.product(*axes)), dtype=float)
+        ends = np.array([[axis[0] - 1, axis[-1] + 1] for axis in axes], dtype=float)
+        places = np.concatenate([places, rng.uniform(ends[:, 0], ends[:, 1], size=(50, len(axes)))])
+        distances = np.abs(places[:, None, :] - np.array(atoms, dtype=float)[None]).sum(axis=2) / scale
+        kernel = np.exp(distances.min(axis=1, keepdims=True) - distances)
+        logs = np.log([kernel @ np.array([law.get(a, 0.0) for a in atoms]) for law in of_states])
+        worst = max(worst, float(np.ptp(logs, axis=0).max()))
+    return worst
+
+
+LABELS = ["x", "y", "z"]
+NUMBERS = [-3, 1, 9]
+
+
+def random_case(rng):
+    """Tables and parents of a class of networks, options of the call, and the answer as a function of the states."""
+    states = int(rng.integers(2, 4))
+    nodes = int(rng.integers(2, 5 if states == 3 else 7))
+    several = [random_tables(rng, nodes=nodes, states=states) for _ in range(rng.integers(1, 3))]
+    kind = rng.choice(["counts", "bins", "sum"])
+    labels = (NUMBERS if kind == "sum" else LABELS)[:states]
+    options = {"states": labels, "epsilon": float(rng.choice([0.2, 1.0, 3.0]))}
+    if kind == "sum":
+        return several, options | {"query": "sum"}, lambda joint: (sum(labels[s] for s in joint),)
+    released = list(range(states)) if kind == "counts" else sorted(rng.permutation(states)[: rng.integers(1, states)])
+    options["bins"] = [labels[s] for s in released]
+    counted = released[1:] if states == 2 and len(released) == 2 else released  # the other one follows
+    return several, options, lambda joint: tuple(joint.count(s) for s in counted)
+
+
+@sweep(40, 300)
+def test_scales_against_every_joint_state(count):
+    rng = np.random.default_rng(49)
+    for case in range(count):
+        several, options, answer = random_case(rng)
+        networks = [BayesianNetwork.of(tables, parents=parents) for tables, parents in several]
+        names = rng.permutation(list(several[0][0]))
+        frame = pd.DataFrame({"who": names, "state": rng.choice(options["states"], len(names))})
+        asked = {"state": "state", "unit": "who", "network": networks, "rng": 1, **options}
+        epsilon = options["epsilon"]
+        every = [law for tables, parents in several for law in laws(tables, parents, answer)]
+        exact, quilt = (histogram(frame, mechanism=one, **asked) for one in ("exact", "quilt"))
+        found = loss(every, exact["scale"].iloc[0], rng)
+        assert epsilon * (1 - 1e-5) <= found <= epsilon * (1 + 1e-9), (case, found, epsilon)
+        (measured,) = certificate_of(exact).verified["count" if "bins" in options else "sum"].values()
+        assert measured.pure_loss.lower * (1 - 1e-9) <= found * (1 + 1e-9)
+        assert found <= measured.pure_loss.upper * (1 + 1e-9) <= epsilon * (1 + 1e-9)
+        assert quilt["scale"].iloc[0] >= exact["scale"].iloc[0] * (1 - 1e-7), case
+        assert loss(every, quilt["scale"].iloc[0], rng) <= epsilon, case
+        assert histogram(frame, **asked)["scale"].iloc[0] == exact["scale"].iloc[0]
