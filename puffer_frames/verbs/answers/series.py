@@ -249,7 +249,7 @@ def replay_histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> Re
     request = SeriesRequest.of(arguments, table.labels)
     rows = _rows(request, table)
     released = _released(request, arguments, rows)
-    exact = np.array(_numbers(_histograms(request, rows, released, None))["answer"], dtype=float)
+    exact = np.array(_numbers(request.query, _histograms(request, rows, released, None))["answer"], dtype=np.float64)
     return Replay(exact=exact, own_noise=np.arange(exact.size) % 2 >= released.derived)
 
 
