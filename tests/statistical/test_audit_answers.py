@@ -90,6 +90,13 @@ def test_every_kind_of_frame(kind):
     assert "answers" in audit(frame, released[:0], SUMS, certificate=puffer_frames.certificate_of(released)).failures
 
 
+def test_the_last_bits_of_counts_tell_nothing():
+    asked = {**SUMS, "query": "count"}
+    report = audit(VISITS, [puffer_frames.aggregate(VISITS, **asked) for _ in range(30)], asked, level=0.99)
+    (found,) = (each.found for each in report.checks if each.name == "epsilon")
+    assert 0.3 < found < 1  # without the coarse grid it is about 1.2
+
+
 FAULTS = {
     "half the noise": (lambda b: TRUE + laplace(b / 2), 5, "noise law"),
     "no noise": (lambda b: TRUE, 1, "noise law"),

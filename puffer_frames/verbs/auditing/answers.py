@@ -41,7 +41,7 @@ from puffer_frames.verbs.requests.arguments import AggregateArguments, Histogram
 
 _CHANCES = 6
 """So many checks rest on chance; each has this part of 1 - level."""
-_NEAR, _FINE = 1e-6, 2.0**-30
+_NEAR, _FINE, _COARSE = 1e-6, 2.0**-30, 2.0**-20
 _MOST_TRIALS = 20_000
 _DRAWS = 199
 """Answers of rows drawn at random are compared with so many others: then their ranks are uniform."""
@@ -248,7 +248,8 @@ def _bounds(answers: _Answers, alpha: float, rng: np.random.Generator) -> list[A
         if z.size < 2:
             continue
         before = np.concatenate([_drawn(law, z.size, rng) for law in laws]) / answers.certified[name]
-        after, codes = before + np.tile(z, 2), np.repeat([0, 1], z.size)
+        # on one coarse grid: otherwise the last bits of z and of 1 + z would tell the two laws apart
+        after, codes = np.rint((before + np.tile(z, 2)) / _COARSE) * _COARSE, np.repeat([0, 1], z.size)
         column = ReleasedColumn(name=name, before=before, after=after, scale=np.ones(after.size), noise=family)
         share, delta = alpha / len(answers.replay.rivals), answers.expected.delta
         bounds += model_bounds([column], codes, [(0, 1)], delta=delta, alpha=share, rng=rng).values()
