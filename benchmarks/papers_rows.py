@@ -74,9 +74,13 @@ def small_table(heads: Sequence[str], lines: Sequence[Sequence[float | str | Non
 
 
 def asked(frame: pd.DataFrame, name: str, verb: str, /, **arguments: object) -> tuple[pd.DataFrame, str]:
-    """What a verb says of a frame, and the call in words; laws and chains are named, not written out."""
+    """What a verb says of a frame, and the call in words; laws, chains and networks are named, not written out."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few rows, and weak guarantees for the sake of the example
         found = getattr(frame.puffer, verb)(**arguments)
-    words = [f"{k}={k if isinstance(v, dict) or k == 'chain' else repr(v)}" for k, v in arguments.items() if k != "rng"]
+    words = [
+        f"{k}={k if isinstance(v, dict) or k in ('chain', 'network') else repr(v)}"
+        for k, v in arguments.items()
+        if k != "rng"
+    ]
     return found, f"{name}.puffer.{verb}({', '.join(words)})".replace("'", '"')

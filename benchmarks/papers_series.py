@@ -13,12 +13,11 @@ from papers_rows import NOT_SOUND, Row, Section, asked
 from scipy.optimize import brentq
 
 from puffer_frames import MarkovChain, binary_class
-from puffer_frames.core import BayesianNetwork, Prior, network_scale
+from puffer_frames.core import BayesianNetwork, Prior
 from puffer_frames.errors import CalibrationError
 from puffer_frames.papers import (
     kantorovich_scale,
     neighbour_scale,
-    network_quilt_scale,
     quilt_approx_scale,
     quilt_scale,
 )
@@ -54,19 +53,18 @@ def clique() -> BayesianNetwork:
 
 
 def flu() -> Iterator[Row]:
-    """Section 3.1: the Wasserstein mechanism."""
-    network, sick = clique(), np.arange(5) / 4
-    joint = {"healthy": FLU * (1 - sick), "ill": FLU * sick}
-    laws = {s: Prior.mixture((law / law.sum()).round(12), range(5), [0] * 5) for s, law in joint.items()}
-    ours = network_scale(network, counted=1, epsilon=1.0)
+    """Section 3.1: flu among four people who meet."""
+    people = pd.DataFrame({"person": range(4), "flu": [0, 1, 1, 0]})
+    common = {"state": "flu", "unit": "person", "network": clique(), "bins": [1], "epsilon": [1]}
     setting = "how many of a clique of four have the flu; ε = 1"
-    published = 4 / 1.0
-    yield Row("[SWC17] 3.1, group privacy", setting, published, ours, "4 / epsilon")
-    published = kantorovich_scale(laws, epsilon=1)
-    yield Row("[SWC17] 3.1, Wasserstein mechanism", setting, published, ours, "kantorovich_scale(laws, epsilon=1)")
-    published = network_quilt_scale(network, counted=1, epsilon=1.0)
-    call = "network_quilt_scale(clique, counted=1, epsilon=1)"
-    yield Row("[SWC17] Markov quilt", setting, published, ours, call)
+    exact, _ = asked(people, "people", "histogram", **common, mechanism="exact")
+    for where, mechanism in (
+        ("[SWC17] 3.1, group privacy", "group"),
+        ("[SWC17] 3.1, Wasserstein mechanism", "wasserstein"),
+        ("[SWC17] Markov quilt", "quilt"),
+    ):
+        found, call = asked(people, "people", "histogram", **common, mechanism=mechanism)
+        yield Row(where, setting, found["scale"].iloc[0], exact["scale"].iloc[0], call)
 
 
 @cache

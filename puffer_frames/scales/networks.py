@@ -150,22 +150,22 @@ def exact_loss(networks: Sequence[BayesianNetwork], counts: ReleasedCounts, /) -
     """
     if counts.bins > 1:
         return _loss_of_counts(networks, counts.released), 1
-    adds, unit = _adds_of(counts, max(networks[0].states))
+    adds, unit = _adds_of(counts, networks)
     loss = _loss_of_sum(networks, [[adds[:states] for states in network.states] for network in networks])
     assert loss is not None  # some node has two states
     return loss, unit
 
 
-def _adds_of(counts: ReleasedCounts, states: int) -> tuple[IndexArray, int]:
+def _adds_of(counts: ReleasedCounts, networks: Sequence[BayesianNetwork]) -> tuple[IndexArray, int]:
     """What each state adds to the one number, from 0 on, and its unit."""
     if not counts.reach:
-        return (np.arange(states) == counts.released[-1]).astype(np.intp), 1
+        return (np.arange(max(networks[0].states)) == counts.released[-1]).astype(np.intp), 1
     least, unit = min(counts.values), gcd(*(value - counts.values[0] for value in counts.values))
-    if counts.reach // unit > _MOST_ENTRIES:
+    if counts.reach // unit * len(networks[0]) * _states_of(networks) > _MOST_ENTRIES:
         raise ArgumentError(
             'mechanism="exact"',
-            rule="for a sum of few different values",
-            got="more than 2 million of them",
+            rule="for a sum of few different values, of few nodes",
+            got="laws of more than 2 million entries",
             hint='Use mechanism="quilt", or number wider intervals.',
         )
     return np.array([(value - least) // unit for value in counts.values], dtype=np.intp), unit
@@ -182,6 +182,11 @@ def _laws(
             if possible.size > 1:
                 held = table[possible]
                 yield [(number, node, int(state)) for state in possible], held / held.sum(axis=1, keepdims=True)
+
+
+def _states_of(networks: Sequence[BayesianNetwork]) -> int:
+    """How many laws there are at the most."""
+    return sum(sum(network.states) for network in networks)
 
 
 def _error(networks: Sequence[BayesianNetwork]) -> float:
@@ -211,7 +216,7 @@ def _loss_of_counts(networks: Sequence[BayesianNetwork], released: Sequence[int]
     nodes, states = len(networks[0]), max(networks[0].states)
     base, every = nodes + 1, len(released) == states
     digits = list(released[:-1] if every else released)
-    if base ** len(released) * sum(sum(network.states) for network in networks) > _MOST_ENTRIES:
+    if base ** len(released) * _states_of(networks) > _MOST_ENTRIES:
         raise ArgumentError(
             'mechanism="exact"',
             rule="for one count, or few counts of few nodes",

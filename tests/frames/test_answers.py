@@ -11,7 +11,7 @@ from kinds import entries, other_kind
 
 import puffer_frames
 from puffer_frames import Certificate, MarkovChain, Stable, certificate_of, verify
-from puffer_frames.core import Prior
+from puffer_frames.core import BayesianNetwork, Prior
 from puffer_frames.errors import ArgumentError
 
 VISITS = {
@@ -87,6 +87,25 @@ def test_histograms_are_the_same_on_every_frame(kind, make_frame, options):
     assert library(released) == library(frame)
     assert entries(released) == entries(expected)
     assert "activity" in str(checked(released))
+
+
+PUPILS = {"pupil": [3, 1, 2], "flu": ["no", "yes", "no"]}
+SICK = [[0.9, 0.1], [0.5, 0.5]]
+SCHOOL = BayesianNetwork.of({1: [0.9, 0.1], 2: SICK, 3: SICK}, parents={2: [1], 3: [1]})
+
+
+@pytest.mark.parametrize("kind", FRAME_KINDS, indirect=True)
+def test_nodes_of_a_network_are_the_same_on_every_frame(kind, make_frame):
+    frame, other = make_frame(PUPILS), build_frame(other_kind(kind), PUPILS)
+    asked = {"state": "flu", "unit": "pupil", "network": SCHOOL, "epsilon": 1.0, "rng": 5}
+    released, expected = (puffer_frames.histogram(f, **asked) for f in (frame, other))
+    assert library(released) == library(frame)
+    assert entries(released) == entries(expected)
+    assert "the flu of each pupil, every pair of states" in str(checked(released))
+    with pytest.raises(ArgumentError, match="a node with 2 rows"):
+        puffer_frames.histogram(make_frame({"pupil": [3, 1, 2, 3], "flu": ["no", "yes", "no", "yes"]}), **asked)
+    with pytest.raises(ArgumentError, match="no row of the node 2"):
+        puffer_frames.histogram(make_frame({"pupil": [3, 1], "flu": ["no", "yes"]}), **asked)
 
 
 def test_rows_may_come_in_any_order():

@@ -5,10 +5,12 @@ import math
 
 import numpy as np
 import pandas as pd
+import pytest
 from conftest import sweep
 
-from puffer_frames import certificate_of, histogram
-from puffer_frames.core import BayesianNetwork
+from puffer_frames import LedgerNoiseWarning, Stable, certificate_of, histogram
+from puffer_frames.core import BayesianNetwork, network_scale
+from puffer_frames.papers import network_quilt_scale
 
 
 def random_tables(rng, *, nodes, states):
@@ -96,3 +98,78 @@ def test_scales_against_every_joint_state(count):
         assert quilt["scale"].iloc[0] >= exact["scale"].iloc[0] * (1 - 1e-7), case
         assert loss(every, quilt["scale"].iloc[0], rng) <= epsilon, case
         assert histogram(frame, **asked)["scale"].iloc[0] == exact["scale"].iloc[0]
+
+
+def flu(transmission=0.5):
+    """Four people: dora is infected by ben, whom ann infects, as she does cem."""
+    sick = [[0.9, 0.1], [1 - transmission, transmission]]
+    tables = {"ann": [0.9, 0.1], "ben": sick, "cem": sick, "dora": sick}
+    return BayesianNetwork.of(tables, parents={"ben": ["ann"], "cem": ["ann"], "dora": ["ben"]})
+
+
+HOME = pd.DataFrame({"who": ["ben", "ann", "dora", "cem"], "flu": [1, 0, 0, 1]})
+ASKED = {"state": "flu", "unit": "who", "bins": [1], "rng": 1}
+
+
+def scale(frame=HOME, epsilon=1.0, **options):
+    return histogram(frame, epsilon=epsilon, **ASKED, **options)["scale"].iloc[0]
+
+
+def test_the_scales_of_the_core():
+    for epsilon in (0.3, 1.0, 4.0):
+        asked = {"network": flu(), "epsilon": epsilon}
+        assert scale(**asked) == pytest.approx(network_scale(flu(), counted=1, epsilon=epsilon), rel=1e-6)
+        quilt = network_quilt_scale(flu(), counted=1, epsilon=epsilon)
+        assert scale(mechanism="quilt", **asked) == pytest.approx(quilt, rel=1e-6)
+        assert scale(mechanism="group", **asked) == pytest.approx(4 / epsilon, rel=1e-6)
+
+
+def test_a_class_is_as_safe_as_its_worst_network():
+    """Transmission in [.1, .5]: the largest scale of all; the certificate says that others are not covered."""
+    several = [flu(t) for t in (0.1, 0.3, 0.5)]
+    released = histogram(HOME, epsilon=1.0, network=several, **ASKED)
+    each = [scale(network=one) for one in several]
+    assert released["scale"].iloc[0] == pytest.approx(max(each), rel=1e-7)
+    assert max(each) > min(each)
+    assert "each of 3 networks, and for no others" in str(certificate_of(released))
+
+
+def test_a_comparison_of_mechanisms():
+    found = histogram(HOME, state="flu", unit="who", network=flu(), epsilon=[1.0], mechanism="all")
+    found = found.set_index("mechanism")
+    loss, reason = found["loss"], found["reason"]
+    assert loss["exact"] == pytest.approx(1.0, abs=1e-6)
+    assert loss["wasserstein"] < 1
+    assert loss["entry"] > 2
+    assert [name for name, why in reason.items() if "with a network" in why] == ["transport", "quilt-approx", "gk16"]
+
+
+def test_other_noise_and_ledgers_take_quilts(tmp_path):
+    """Only their releases add up, and only they hold for every noise."""
+    gaussian = scale(network=flu(), noise="gaussian", delta=1e-6)
+    assert gaussian == pytest.approx(scale(network=flu(), noise="gaussian", delta=1e-6, mechanism="quilt"))
+    assert scale(network=flu(), noise=Stable(alpha=1.5)) > 0
+    with pytest.warns(LedgerNoiseWarning, match="exact"):
+        released = histogram(
+            HOME, network=flu(), epsilon=1.0, ledger=tmp_path / "book.jsonl", about={"dataset": "home"}, **ASKED
+        )
+    assert released["scale"].iloc[0] == scale(network=flu(), mechanism="quilt")
+    assert "Several releases of the same network under the same network add up" in " ".join(
+        statement.text for statement in certificate_of(released).statements
+    )
+
+
+def test_a_hundred_nodes_of_a_chain():
+    """Against the recursion over times, which knows nothing of networks; quilts are those of [SWC17] for chains."""
+    matrix, start, n = [[0.8, 0.2], [0.3, 0.7]], [0.5, 0.5], 100
+    tables = {0: start} | dict.fromkeys(range(1, n), matrix)
+    network = BayesianNetwork.of(tables, parents={k: [k - 1] for k in range(1, n)})
+    frame = pd.DataFrame({"who": range(n), "flu": [0, 1] * (n // 2)})
+    series = {"state": "flu", "time": "who", "chain": matrix, "initial": start, "bins": [1], "rng": 1}
+    chained = histogram(frame, mechanism="exact", epsilon=1.0, **series)["scale"].iloc[0]
+    assert scale(frame, network=network) == pytest.approx(chained, rel=1e-6)
+    few = {"who": range(30), "flu": [0, 1] * 15}
+    short = BayesianNetwork.of(dict(list(tables.items())[:30]), parents={k: [k - 1] for k in range(1, 30)})
+    chained = histogram(pd.DataFrame(few), mechanism="quilt", epsilon=3.0, **series)["scale"].iloc[0]
+    quilts = scale(pd.DataFrame(few), network=short, mechanism="quilt", epsilon=3.0)
+    assert quilts == pytest.approx(chained, rel=1e-6)

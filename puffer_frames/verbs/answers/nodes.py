@@ -34,7 +34,7 @@ def as_networks(network: object, /) -> tuple[BayesianNetwork, ...]:
         raise ArgumentTypeError(
             "network",
             rule="a BayesianNetwork, or a list of them",
-            got=f"a {type(network).__name__}" + " of something else" * isinstance(network, Sequence),
+            got=f"a {type(network).__name__}" + " of others" * isinstance(network, (list, tuple)),
             hint="Make one with BayesianNetwork.of.",
         )
     states = [dict(zip(one.names, one.states, strict=True)) for one in networks]
