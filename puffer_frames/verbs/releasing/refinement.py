@@ -234,7 +234,7 @@ def refine_release(
         raise _wrong("the plan", "whole, for its beliefs at another epsilon", "one from a file, without some of them")
     chain = Chain.of(plan, released)
     earlier = chain.certificate
-    drawing = Drawing.of(DrawArguments(about=_about(earlier) if about is None else about, ledger=ledger))
+    drawing = Drawing.of(DrawArguments(about=_about(earlier, about), ledger=ledger))
     asked, rows = _rows(plan, frame, chain)
     seen = RowsSeen.of(rows, plan.request)
     if seen.checksum() != calibration.checksum:
@@ -350,10 +350,18 @@ def _certificate(
     return replace(found, refines=chain.links).of_codes(codes_text(later.request.null_values))
 
 
-def _about(certificate: Certificate) -> dict[str, str]:
-    """What the office says of the release that is refined, but for when."""
+def _about(certificate: Certificate, given: About) -> About:
+    """What the office says of the release that is refined, but for when; its data set and batch stay as they are."""
     said = {name: getattr(certificate, name) for name in FIELDS if name != "created"}
-    return {name: text for name, text in said.items() if text}
+    said = {name: text for name, text in said.items() if text}
+    if not isinstance(given, Mapping):
+        return given or said
+    if certificate.dataset is None:
+        return given
+    rows = ("dataset", "batch", "batches")
+    if any(name in given and given[name] != said.get(name) for name in rows):
+        raise _wrong("about", "of the data set and batch of the release", "another one", hint="Leave them out.")
+    return {**given, **{name: said[name] for name in rows if name in said}}
 
 
 def _in_memory(frame: NativeFrame, what: str) -> LocalTable:
