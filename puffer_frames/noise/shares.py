@@ -60,12 +60,12 @@ def add_share(
     -----
     **Guarantee**: the shares of n - d clients sum to the noise of the scale; those of more add independent noise. **Not
     protected** is what one client sends, for a share is small: add under encryption, so that nobody sees it alone.
-    Clients who collude know their shares, which count as missing, like those of clients who drop out. With k > d
-    missing the scale of the sum is :math:`((n - k)/(n - d))^{1/\alpha}` times the certified one (stable; Gaussian with
-    alpha = 2). Laplace shares then sum to a difference of gamma laws of shape a = (n - k)/(n - d): the loss of a shift
-    by b is 1.19 for a = .9, 1.44 for .8, and infinite from a = 1/2 down, as the density is at 0. **Rounding**: each
-    share is on a grid, at most 2**-30 of its scale (Laplace: 2**-40 of b). That rounded shares sum to the certified law
-    is not proved, nor are the gamma quantiles, of 64-bit floats.
+    Clients who collude, and any one who reads the sum, know their own shares, which count as missing, like those of
+    clients who drop out. With k > d missing the scale of the sum is :math:`((n - k)/(n - d))^{1/\alpha}` times the
+    certified one (stable; Gaussian with alpha = 2). Laplace shares then sum to a difference of gamma laws of shape
+    a = (n - k)/(n - d): the loss of a shift by b is 1.19 for a = .9, 1.44 for .8, and infinite from a = 1/2 down, as
+    the density is at 0. **Rounding**: each share is on a grid, at most 2**-30 of its scale (Laplace: 2**-40 of b). That
+    rounded shares sum to the certified law is not proved, nor are the gamma quantiles, of 64-bit floats.
 
     References
     ----------
