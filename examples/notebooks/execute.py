@@ -23,6 +23,7 @@ COLOURS = 64
 """Of the palette of a picture, fewer where it is still too large."""
 MACHINE = re.compile(r"/(?:home|root|Users|usr|opt|tmp|work|var)/")
 """How the paths of a machine begin."""
+CELL = re.compile(r"/\S*/ipykernel_\d+/\d+\.py:\d+: ")
 SETTINGS = {"OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore:IProgress not found"}
 """One thread is faster where a machine is busy; a bar of progress is no part of an output."""
 KERNEL = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
@@ -55,6 +56,8 @@ def execute(path: Path) -> None:
         if "outputs" in cell:
             cell.outputs = [output for output in cell.outputs if not is_bar(output)]
         for output in cell.get("outputs", []):
+            if output.output_type == "stream":  # the file of a cell, before a warning
+                output.text = CELL.sub("", output.text)
             output.pop("metadata", None) if output.output_type == "stream" else output.update(metadata={})
             if "image/png" in output.get("data", {}):
                 output.data["image/png"] = small(output.data["image/png"])

@@ -85,7 +85,7 @@ def test_what_is_no_list_of_epsilons(epsilon, error):
 
 
 def test_a_ledger_has_no_entry_of_a_curve(tmp_path):
-    with pytest.raises(ArgumentError, match="ledger must be left out where epsilon lists several"):
+    with pytest.raises(ArgumentError, match="ledger must be left out where several epsilons"):
         pd.DataFrame(VISITS).puffer.aggregate(epsilon=EPSILONS, ledger=tmp_path / "l.jsonl", **SUMS)
     assert not list(tmp_path.iterdir())
 

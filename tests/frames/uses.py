@@ -75,7 +75,7 @@ def answers(use):
             warnings.simplefilter("ignore")
             changed = change(released)
         rows += [
-            certificate.verify(changed).replace("unsigned: cannot be trusted", "intact"),
+            certificate.verify(changed).replace("unsigned: cannot be trusted", "matches"),
             "yes" if attached(changed, certificate) else "no",
         ]
     return rows
