@@ -198,3 +198,6 @@ def test_a_damaged_parquet_file_is_named(tmp_path):
     path.write_bytes(whole[:-100])
     with pytest.raises(TableFileError, match="damaged or was cut short"):
         read_certificate(path)
+    path.write_text("score\n1\n")
+    with pytest.raises(TableFileError, match=r"another format(?s:.*)Certificate\.load"):
+        read_certificate(path)

@@ -313,8 +313,10 @@ def release(request: Request, /) -> Outcome:
             known |= _told(certificate) | {"verdict": "released"}
     if len(outputs) > 1:
         say_types(released, target, certificate)
+    left = ", ".join((*certificate.given, *certificate.kept))
+    raw = f"AS IT WAS: {left}; " * bool(left)
     text = (
-        f"{target}: {', '.join(certificate.public)}, {certificate.rows} rows, epsilon {certificate.epsilon:g}; "
+        f"{target}: {', '.join(certificate.public)}, {certificate.rows} rows, epsilon {certificate.epsilon:g}; {raw}"
         f"certificate {'in ' + str(outputs[-1]) if len(outputs) > 1 else 'in the file'}"
     )
     if headline(certificate).exceeds:

@@ -20,7 +20,7 @@ from puffer_frames.frames.stamps.whole_file import replacing
 from puffer_frames.numbers.json_text import CERTIFICATE_BYTES, parsed
 from puffer_frames.numbers.presentation import shown
 
-_KEY = "puffer_frames"
+_KEY, _MAGIC = "puffer_frames", b"PAR1"
 _PANDAS_ATTRIBUTES = b"PANDAS_ATTRS"
 
 
@@ -52,11 +52,15 @@ def _whole(path: str | Path) -> Iterator[None]:
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
+        with open(path, "rb") as file:
+            damaged = file.read(len(_MAGIC)) == _MAGIC
         raise TableFileError(
             f"the file {shown(str(path))!r}",
             rule="a whole Parquet file",
-            got="one that is damaged or was cut short",
-            hint="Copy it again, or ask whoever sent it for another copy.",
+            got="one that is damaged or was cut short" if damaged else "a file of another format",
+            hint="Copy it again, or ask whoever sent it for another copy."
+            if damaged
+            else 'A certificate beside a table is a file of its own: Certificate.load("table.csv.certificate.json").',
         ) from None
 
 
