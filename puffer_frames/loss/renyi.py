@@ -16,6 +16,9 @@ from puffer_frames.numbers.arguments import check_number, check_scale
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.prior import Prior, check_priors
 
+_MOST_ORDER = 1e6
+"""Of larger orders rounding is more than the divergence."""
+
 
 @short_traceback
 def renyi_divergence(p: Prior, q: Prior, /, *, order: float, scale: float) -> Bracket:
@@ -27,7 +30,7 @@ def renyi_divergence(p: Prior, q: Prior, /, *, order: float, scale: float) -> Br
     ----------
     p, q : Prior
     order : float
-        :math:`\alpha`, greater than 1 and finite.
+        :math:`\alpha`, greater than 1 and at most a million.
     scale : float
         Greater than 0.
 
@@ -55,9 +58,9 @@ def renyi_divergence(p: Prior, q: Prior, /, *, order: float, scale: float) -> Br
     docs/theory.md, section 3, "Rényi divergence".
     """
     order, scale = check_number(order, "order"), check_scale(scale)
-    if not 1 < order < math.inf or not scale:
+    if not 1 < order <= _MOST_ORDER or not scale:
         what, got = ("order", f"{order:g}") if scale else ("scale", "0")
-        rule = "finite and greater than 1" if scale else "greater than 0"
+        rule = f"greater than 1 and at most {_MOST_ORDER:g}" if scale else "greater than 0"
         raise ArgumentError(what, rule=rule, got=got, hint="Order 2 and scale 1 are valid.")
     check_priors((p, q))
     engine = privacy_loss({0: p, 1: q}, noise=Laplace())
@@ -68,10 +71,12 @@ def renyi_divergence(p: Prior, q: Prior, /, *, order: float, scale: float) -> Br
         )
     cells = known[0, 1]
     with np.errstate(divide="ignore"):
-        least = order * np.log(cells.mass_low) - (order - 1) * np.log(cells.other_high)
+        others = np.maximum(cells.other_high, np.finfo(float).smallest_subnormal)  # a mass that underflows is below it
+        least = order * np.log(cells.mass_low) - (order - 1) * np.log(others)
         logs, masses = cells.points()
         most = np.log(masses) + (order - 1) * logs
     error = UNIT_ROUNDOFF * (16 * order * (1 + float(np.abs(logs).max())) + logs.size + 64)
     low, high = float(logsumexp(least[cells.mass_low > 0])), float(logsumexp(most))
-    lower = max(0.0, (low - error) / (order - 1))
-    return Bracket(lower=lower, upper=math.inf if cells.beyond else max(lower, (high + error) / (order - 1)))
+    lower = max((low - error) / (order - 1), 0.0) if math.isfinite(low) else 0.0
+    known_above = not cells.beyond and math.isfinite(high)
+    return Bracket(lower=lower, upper=max(lower, (high + error) / (order - 1)) if known_above else math.inf)

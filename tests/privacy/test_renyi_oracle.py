@@ -70,3 +70,13 @@ def test_two_points_in_closed_form():
     for wrong in ({"order": 1.0, "scale": 1.0}, {"order": 2.0, "scale": 0.0}, {"order": math.inf, "scale": 1.0}):
         with pytest.raises(ArgumentError):
             renyi_divergence(Prior.empirical([0]), Prior.empirical([1]), **wrong)
+
+
+def test_renyi_brackets_at_the_edges_of_floats():
+    """An order beyond 10^6 was [0, 0], and an infinite lower end stood where the pure loss is finite."""
+    p, q = Prior.empirical([0, 1, 2, 3]), Prior.empirical([5, 6, 7])
+    with pytest.raises(ArgumentError, match="at most 1e"):
+        renyi_divergence(p, q, order=1e12, scale=0.1)
+    found = renyi_divergence(p, q, order=2, scale=0.001)
+    assert found.lower <= pure_loss(p, q, scale=0.001).upper
+    assert found.lower <= found.upper

@@ -16,14 +16,13 @@ from puffer_frames.frames.cells import cell_of, place_of
 from puffer_frames.frames.coded import codes_in, translated
 from puffer_frames.frames.codes import ordered_codes_of
 from puffer_frames.frames.columns import Frame, to_floats
+from puffer_frames.frames.local.numbered import factorized
 from puffer_frames.frames.local.sorted_cells import sorted_cells
 from puffer_frames.frames.local.tallied_cells import tallied_cells
 from puffer_frames.frames.summary import levels_of
 from puffer_frames.noise.draw import Codes, Levels
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.prior import FloatArray, IndexArray
-
-_OLD = int(pd.__version__.partition(".")[0]) < 3
 
 
 def count_groups(
@@ -102,34 +101,14 @@ class LocalSecrets:
 
 def _numbered(columns: Sequence[pd.Series[Any]]) -> tuple[NDArray[np.intp], pd.DataFrame]:
     """Numbers of the rows of some columns, equal for equal rows, and a row for each number."""
-    codes, found = _factorized(columns[0])
+    codes, found = factorized(columns[0])
     labels = pd.DataFrame({0: found})
     for entries in columns[1:]:
-        own, found = _factorized(entries)
+        own, found = factorized(entries)
         codes, held = pd.factorize(codes * len(found) + own)
         labels = labels.iloc[held // len(found)].reset_index(drop=True)
         labels[labels.shape[1]] = found.take(held % len(found))
     return codes, labels
-
-
-def _factorized(entries: pd.Series[Any]) -> tuple[NDArray[np.intp], Any]:
-    """Numbers of the entries, and an entry for each number.
-
-    pandas 2 takes objects for equal whose texts differ after a NUL or in half of a surrogate pair.
-    """
-    if not _OLD or entries.dtype != np.dtype(object) or not _is_odd(entries):
-        return entries.factorize(use_na_sentinel=False)
-    numbers: dict[Any, int] = {}
-    found = [None if null else entry for entry, null in zip(entries, entries.isna(), strict=True)]
-    codes = np.array([numbers.setdefault((type(entry), entry), len(numbers)) for entry in found], dtype=np.intp)
-    return codes, pd.Series([entry for _, entry in numbers], dtype=object)
-
-
-def _is_odd(entries: pd.Series[Any]) -> bool:
-    try:
-        return bool(pl.Series(entries, dtype=pl.String).str.contains("\0", literal=True).any())
-    except (UnicodeEncodeError, TypeError, pl.exceptions.PolarsError):
-        return True
 
 
 def _plain(frame: Frame, name: str, /) -> nw.Series[Any]:

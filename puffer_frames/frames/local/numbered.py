@@ -21,6 +21,7 @@ _SPREAD = 4
 """Integers within so many times their number are looked up in a table, not hashed."""
 _FEW = 1 << 10
 """So many labels are sorted as Python has them."""
+_OLD = int(pd.__version__.partition(".")[0]) < 3
 
 
 def numbered(entries: nw.Series[Any], /) -> tuple[IndexArray, list[Secret]]:
@@ -42,7 +43,28 @@ def numbered(entries: nw.Series[Any], /) -> tuple[IndexArray, list[Secret]]:
         encoded = native.cast(pl.String).to_arrow(compat_level=pl.CompatLevel.oldest()).dictionary_encode()
         order = pc.sort_indices(encoded.dictionary).to_numpy().astype(np.intp)  # UTF-8 and code points sort alike
         return _ranks(order)[encoded.indices.to_numpy()], encoded.dictionary.take(pa.array(order)).to_pylist()
-    return _in_order(*pd.factorize(native if isinstance(native, pd.Series) else native.to_numpy()))
+    return _in_order(*(factorized(native) if isinstance(native, pd.Series) else pd.factorize(native.to_numpy())))
+
+
+def factorized(entries: pd.Series[Any], /) -> tuple[NDArray[np.intp], Any]:
+    """Numbers of the entries, and an entry for each number.
+
+    pandas 2 takes objects for equal whose texts differ after a NUL or in half of a surrogate pair.
+    """
+    hashed = entries.dtype == np.dtype(object) or isinstance(entries.dtype, pd.StringDtype)
+    if not (_OLD and hashed and _is_odd(entries)):
+        return entries.factorize(use_na_sentinel=False)
+    numbers: dict[Any, int] = {}
+    found = [None if null else entry for entry, null in zip(entries, entries.isna(), strict=True)]
+    codes = np.array([numbers.setdefault((type(entry), entry), len(numbers)) for entry in found], dtype=np.intp)
+    return codes, pd.Series([entry for _, entry in numbers], dtype=object)
+
+
+def _is_odd(entries: pd.Series[Any]) -> bool:
+    try:
+        return bool(pl.Series(entries, dtype=pl.String).str.contains("\0", literal=True).any())
+    except (UnicodeEncodeError, TypeError, pl.exceptions.PolarsError):
+        return True
 
 
 def _of_integers(integers: NDArray[Any]) -> tuple[IndexArray, list[Secret]]:

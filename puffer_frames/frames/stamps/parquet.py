@@ -52,7 +52,7 @@ def _whole(path: str | Path) -> Iterator[None]:
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        with open(path, "rb") as file:
+        with Path(path).open("rb") as file:
             damaged = file.read(len(_MAGIC)) == _MAGIC
         raise TableFileError(
             f"the file {shown(str(path))!r}",
