@@ -369,7 +369,8 @@ def test_batches_of_other_people_count_once_and_the_limit_holds_in_each(path):
     with pytest.raises(LedgerError, match="nothing is known together"):  # a release of nobody knows which batch
         release(book, **BOUNDED, epsilon=0.1)
     assert path.read_bytes() == before
-    of_batch(book, "third", secret="hobby")  # another secret of other people
+    third = of_batch(book, "third", secret="hobby")  # another secret of other people
+    assert "each batch hides its own secret: group; hobby" in compose([first, third]).rule
     said = {each.key: each for each in second.puffer.certificate.statements}
     assert "no person is in two batches of it" in said["batches"].text
     assert said["batches"].kind == "assumed"

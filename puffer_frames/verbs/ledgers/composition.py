@@ -214,10 +214,13 @@ def _in_parallel(batches: Sequence[Sequence[Certificate]], frame: NativeFrame | 
     beliefs = tuple(name for name in under[0] if all(name in names for names in under)) if under else ()
     if under and not beliefs:
         raise _refused("batches without a belief that all name", hint='Name the belief "empirical" too.')
+    hidden = list(dict.fromkeys(shown_names(one.secret) for one in listed))
+    each_own = f"; each batch hides its own secret: {'; '.join(hidden)}" * (len(hidden) > 1)
+    most = "as was declared: the batch that loses most counts"
     return Composition(
         epsilon=max(each.epsilon for each in found),
         delta=max(each.delta for each in found),
-        rule=f"no person is in two of the {len(batches):,} batches, as was declared: the batch that loses most counts",
+        rule=f"no person is in two of the {len(batches):,} batches, {most}{each_own}",
         releases=len(listed),
         beliefs=beliefs,
     )
