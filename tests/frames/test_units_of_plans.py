@@ -175,7 +175,7 @@ def test_counts_add_up_to_the_rows_only_where_none_is_too_large(bits):
 )
 def test_errors_of_series(plan, data, error, said):
     found = ask(build_frame(plan, data), unit="who", value="what", protect="replacement")
-    assert found[0] is error
+    assert issubclass(found[0], error)
     assert said in found[1]
 
 
@@ -267,7 +267,7 @@ def test_integers_beyond_64_bits_of_duckdb():
         given = rows.project(
             ", ".join(f"{name}::hugeint as {name}" if name == column else name for name in rows.columns)
         )
-        assert ask(given, unit="who", value="what")[0] is ArgumentTypeError
+        assert issubclass(ask(given, unit="who", value="what")[0], ArgumentTypeError)
 
 
 @pytest.mark.parametrize("plan", MADE)
