@@ -158,7 +158,9 @@ def _check_bounds(name: str, choice: Choice, plan: NoiseFit) -> None:
     require(choice.clips == clips, "values that are clipped, or not")
     if name in plan.levels:
         plain = all(not prior.radius for prior in choice.empirical.values())
-        require(plain and choice.bounds == (0.0, 1.0), "labels that are something else")
+        places = {place for prior in choice.empirical.values() for place in prior.means.tolist()}
+        within = places <= set(range(len(plan.levels[name])))
+        require(plain and within and choice.bounds == (0.0, 1.0), "labels that are something else")
     for prior in choice.empirical.values():
         inside = bounds[0] <= prior.means[0] + prior.radius and prior.means[-1] - prior.radius <= bounds[1]
         require(inside or name in plan.levels, "observed values beyond the bounds")
@@ -233,6 +235,9 @@ def _check_strata(plan: NoiseFit, strata: StrataChoices) -> None:
             same = same and own.remarks == common.remarks and own.left_out == common.left_out
             same = same and (common.published_scale is None or not exact)
             require(same, "losses that are not the largest of any stratum")
+            judged = (common.published_scale, common.published_loss)
+            of_strata = [(each[name].published_scale, each[name].published_loss) for each in bound]
+            require(judged == (None, None) or judged in of_strata, "a published scale that no stratum has")
     if not bound:
         _check_ranges(plan.choices, plan)
 
