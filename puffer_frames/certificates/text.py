@@ -345,6 +345,10 @@ def _measured_rows(certificate: Fields) -> list[tuple[str, str]]:
     several = len(certificate.scales) > 1
     channel = certificate.theorem == "channel" or bool(certificate.table)
     joint = certificate.facts.whole_rows or (channel and len(certificate.public) > 1)
+    said = of_keys(certificate.statements, ("from-file", "stable-counts"))
+    assumed = bool(said) or certificate.noise.endswith("-stable")
+    by_engine = certificate.calibration != "mechanism" and not channel
+    label = "measured" if assumed and by_engine else "proved"  # of stable noise, or what a file says, nothing is
     of_rows = " of the columns of a row together"
     for column, beliefs in list(certificate.verified.items())[: 1 if joint else None]:
         of = of_rows if joint else f" of {shown(column)} alone" if several else ""
@@ -357,7 +361,7 @@ def _measured_rows(certificate: Fields) -> list[tuple[str, str]]:
                     loss = f"delta at most {plain(certificate.delta)} at epsilon {plain(certificate.epsilon)}"
             losses.setdefault(f"{loss}{of}", []).append(belief)
         rows += [
-            ("proved", f"{', '.join(names)} belief{'s' * (len(names) > 1)}: {loss}") for loss, names in losses.items()
+            (label, f"{', '.join(names)} belief{'s' * (len(names) > 1)}: {loss}") for loss, names in losses.items()
         ]
     for column, found in list(certificate.observed.items())[: 1 if joint else None]:
         if certificate.verified.get(column, {}).get("empirical") != found:

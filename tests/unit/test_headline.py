@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,8 +10,9 @@ import pytest
 from certificate_cases import CASES, OTHER, PEOPLE, certificate_of_case, flat
 from html_page import Page
 
-from puffer_frames import calibrate, certificate_of, privatize
-from puffer_frames.certificates.text import certificate_title, headline
+from puffer_frames import Noise, Stable, calibrate, certificate_of, privatize
+from puffer_frames.certificates.sentences import say
+from puffer_frames.certificates.text import certificate_rows, certificate_title, headline
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 
 
@@ -196,3 +198,15 @@ def test_what_is_no_file(file, tmp_path):
     with pytest.raises(ArgumentError, match="a single file"):
         page_of(certificate_of_case("release"), tmp_path, file=tmp_path)
     assert not (tmp_path / "page.html").exists()
+
+
+def test_a_loss_is_called_proved_only_where_it_is():
+    """Under stable noise nothing is proved, and of a belief whose laws a plan file lacks the file alone speaks."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 9, 100)})
+    asked = {"secret": "group", "public": "score", "epsilon": 0.05}
+    plain = frame.puffer.privatize(**asked, mechanism="noise").puffer.certificate
+    stable = frame.puffer.privatize(**asked, mechanism=Noise(Stable(alpha=1.5))).puffer.certificate
+    told = replace(plain, statements=(*plain.statements, say("from-file", beliefs="empirical")))
+    for certificate, label in ((plain, "proved"), (stable, "measured"), (told, "measured")):
+        assert label in [name for name, text in certificate_rows(certificate) if text.startswith("empirical belief: ")]

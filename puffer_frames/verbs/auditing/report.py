@@ -97,10 +97,10 @@ class AuditReport(Printed):
     def _shown(self) -> tuple[str, Rows]:
         verdict = "no fault found" if self.passed else "failed: " + ", ".join(self.failures)
         rows = [("verdict", f"{verdict}; a correct release passes with probability {self.level:g}")]
-        if not any(each.name in _OF_EPSILON and each.result != "not applicable" for each in self.checks):
+        if self.pairs and not any(each.name in _OF_EPSILON and each.result != "not applicable" for each in self.checks):
             shown_loss = max((each.epsilon_low for each in self.pairs), default=0.0)
             more = f"; guessers showed that these rows lose at least {shown_loss:.3g}" if shown_loss else ""
-            rows.append(("epsilon", f"not tested: it holds under a model of the rows{more}"))
+            rows.append(("epsilon", f"not tested: the certificate says nothing of the frequencies of these rows{more}"))
         rows += [(each.name, f"{each.result}: {each.why}") for each in self.checks]
         if self.pairs:
             rows.append(("guessers", _table(self.pairs)))
