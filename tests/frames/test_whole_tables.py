@@ -130,6 +130,9 @@ def test_missing_values_are_refused_or_dropped_or_a_level():
     assert dropped.null_count().sum_horizontal().item() == 0
     with pytest.raises(PriorError, match="secret column 'group'"):
         privatize(frame.with_columns(group=pl.lit(None, dtype=pl.String)), **asked(public=PUBLIC))
+    one_left = frame.with_columns(town=pl.when(pl.col("group") == SECRETS[0]).then("town"))
+    with pytest.raises(ArgumentError, match="got 1 in the rows that are left without missing values"):
+        privatize(one_left, **asked(public=PUBLIC, nulls="drop"))
 
 
 def test_many_columns_are_released_in_this_way_by_default():

@@ -20,6 +20,7 @@ from puffer_frames.noise.channel import JointLevels
 from puffer_frames.noise.draw import Levels, other_levels
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.level_counts import Level
+from puffer_frames.priors.pairs import check_pairs
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 
 MOST_ROWS = 200_000
@@ -236,10 +237,11 @@ def read_secrets(rows: CompleteRows, names: Sequence[str], /) -> tuple[tuple[Sec
 def learn_columns(rows: CompleteRows, request: Request, /, *, cells: int) -> CodedRows:
     """The columns of a table as it is read for the first time, none a function of another."""
     secrets, counts = read_secrets(rows, request.secret)
-    if not 2 <= len(secrets) <= MOST_SECRETS:
+    check_pairs("all", secrets, nulls=request.nulls)
+    if len(secrets) > MOST_SECRETS:
         raise ArgumentError(
             "the secret",
-            rule=f"of 2 to {MOST_SECRETS} different values for a table that is released column by column",
+            rule=f"of at most {MOST_SECRETS} different values for a table that is released column by column",
             got=f"{len(secrets):,}",
             hint='Merge its rare values first, or write mechanism="noise".',
         )
