@@ -44,6 +44,8 @@ class AggregateFacts:
     """Whether what is protected has the law of a unit's rows."""
     laws: str | LearnedBelief | None
     """The word of the laws, or what they were learned as; None where they were given."""
+    impossible: bool
+    """Whether given laws do not allow what some unit adds."""
     added: bool
     """Whether a unit adds all its rows."""
     unit: bool
@@ -169,6 +171,8 @@ def _left_out(facts: AggregateFacts) -> Iterator[Statement]:
         yield say("class")
     if learned and isinstance(facts.laws, Population):
         yield say("one-confidence")
+    if facts.impossible:
+        yield say("impossible-table", laws="laws make")
     if facts.added or learned:
         yield say("learned")
     if facts.nulls == "drop":

@@ -46,6 +46,8 @@ class SeriesFacts:
     """Counts, or the sum or mean of states that are numbers."""
     states_read: bool
     """Whether the list of states is that of the table."""
+    impossible: bool
+    """Whether what is believed does not allow what the series are."""
     both: bool
     """Whether the pooled histogram and those of the units are."""
     nulls: str
@@ -158,6 +160,8 @@ def _left_out(facts: SeriesFacts) -> Iterator[Statement]:
         yield say("learned")
     if facts.population is not None:
         yield say("one-confidence")
+    if facts.impossible:
+        yield say("impossible-table", laws=f"{'network' if facts.networks else 'chain'} makes")
     if any(map(_leaves_out_states, facts.chains)):
         yield say("impossible-starts")
     if any(not network.joint([k]).all() for network in facts.networks for k in range(len(network))):

@@ -310,6 +310,10 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "per-time": ("not covered", "Several times of one series together: the guarantee is for the state at one time."),
     "per-node": ("not covered", "Several nodes together: the guarantee is for the state of one node."),
+    "impossible-table": (
+        "not covered",
+        "The given {laws} impossible what the table holds: the guarantee is for readers who are wrong about it.",
+    ),
     "impossible-states": ("not covered", "What the networks make impossible for a node is not hidden there."),
     "impossible-starts": ("not covered", "What the given start makes impossible at a time is not hidden there."),
     "observed-unknown": (
@@ -377,7 +381,7 @@ count, too: `facts.py` holds them against the fields."""
 
 WARNINGS = (
     *("warning-seed", "observed-exceeds", "order-tells", "kept-tells", "kept-unread", "few-rows", "rare-levels"),
-    *("weak-epsilon", "weak-delta", "refuted", "no-noise", "without-noise"),
+    *("weak-epsilon", "weak-delta", "refuted", "no-noise", "without-noise", "impossible-table"),
     *("channel-reader-any", "table-exceeds", "table-far", "table-unchanged"),
 )
 """Sentences that warn of a release, in the order in which they are shown."""

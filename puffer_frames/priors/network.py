@@ -109,6 +109,11 @@ class BayesianNetwork:
         n = len(self) + 2
         return 4.0 * UNIT_ROUNDOFF * n * (n * n + max(self.states) + 8)
 
+    def allows(self, states: Sequence[int], /) -> bool:
+        """Whether all nodes together may have these states, in the order of the nodes."""
+        own = zip(self.tables, self.parents, states, strict=True)
+        return all(table[(*(states[parent] for parent in parents), state)] > 0 for table, parents, state in own)
+
     def joint(self, nodes: Sequence[int], /) -> FloatArray:
         """Joint law of different nodes, by their numbers, shape (states of each...); raises as `counts`."""
         return self.counts(nodes, [np.zeros(states, dtype=np.intp) for states in self.states])[..., 0]

@@ -36,6 +36,8 @@ class SeriesRows:
     more, shape (1, states)."""
     transitions: NDArray[np.int64]
     """How often each state was followed by each, within pieces, shape (states, states)."""
+    impossible: bool = False
+    """Whether the rows are the nodes of networks, none of which allows their states."""
 
     @property
     def rows(self) -> int:

@@ -52,6 +52,16 @@ def warn_of_weakness(target: Target, /, *, rows: int, of: str = "rows") -> None:
         )
 
 
+def warn_of_impossible(given: str, what: str, /) -> None:
+    """Warn of laws that were given, and make impossible what the table holds."""
+    warn(
+        WeakGuaranteeWarning(
+            f"the given {given} impossible {what}: the guarantee is for a reader who is wrong about the table",
+            hint="Give a positive probability to all that may occur.",
+        )
+    )
+
+
 def warn_of_no_reader_cap(cap: float | None, /) -> None:
     """Warn of a channel that sees the secret, and may tell it to readers who know the value."""
     most = "nothing bounds what it learns" if cap is None else f"it may come near a loss of {cap:g}"

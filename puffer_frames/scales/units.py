@@ -19,6 +19,7 @@ from puffer_frames.loss.presence import ABSENT, NOTHING, PresenceLoss, RowsLoss
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.noise.totals import exact_sum
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import (
     GAUSSIAN_UNITS,
@@ -423,3 +424,16 @@ def contributions(rows: UnitRows, laws: LawsArgument, /, *, statistic: str, adde
         return UnitLaws.of_priors(laws)
     make = UnitLaws.of_rows if laws == "empirical" else UnitLaws.of_gaussians
     return make(rows.units, rows.values, rows.starts, times=rows.times, added=added)
+
+
+def units_ruled_out(rows: UnitRows, laws: LawsArgument, /, *, added: bool) -> int:
+    """How many units add what the law that was given for them makes impossible; 0 where none were given."""
+    if not isinstance(laws, Mapping):
+        return 0
+    found = 0
+    for k, unit in enumerate(rows.units):
+        part = slice(int(rows.starts[k]), int(rows.starts[k + 1]))
+        law, values, times = laws[unit], rows.values[part], rows.times[part]
+        adds = [float(exact_sum(values, times))] if added else values
+        found += bool(not law.stds.any() and not np.isin(adds, law.means).all()) * int(rows.often[k])
+    return found

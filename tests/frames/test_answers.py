@@ -12,7 +12,7 @@ from kinds import entries, other_kind
 import puffer_frames
 from puffer_frames import Certificate, MarkovChain, Stable, certificate_of, verify
 from puffer_frames.core import BayesianNetwork, Prior
-from puffer_frames.errors import ArgumentError
+from puffer_frames.errors import ArgumentError, WeakGuaranteeWarning
 
 VISITS = {
     "patient": ["a", "a", "b", "c", "c", "c", "d", "e"],
@@ -335,6 +335,25 @@ def test_the_group_needs_no_chain():
     assert "quilt" not in said
 
 
+def test_given_laws_that_the_table_refutes_are_warned_about():
+    visits = pd.DataFrame({"patient": list("aabbcc"), "visits": [50, 50, 2, 4, 0, 2]})
+    laws = {unit: Prior.empirical([0, 1, 2]) for unit in "abc"}
+    with pytest.warns(WeakGuaranteeWarning, match="what 2 of the units add"):
+        puffer_frames.aggregate(visits, unit="patient", value="visits", epsilon=1.0, laws=laws)
+    with pytest.warns(WeakGuaranteeWarning, match="what 1 of the units add"):
+        puffer_frames.aggregate(
+            visits.iloc[:4], unit="patient", value="visits", epsilon=1.0, laws=laws | {"b": Prior.gaussian(3, 1)}
+        )
+    day = pd.DataFrame({"minute": range(6), "state": list("abcabb")})
+    turns = [[0, 1, 0], [0, 0, 1], [0.5, 0.5, 0]]
+    asked = {"state": "state", "time": "minute", "epsilon": 1.0}
+    with pytest.warns(WeakGuaranteeWarning, match="a step of the series"):
+        puffer_frames.histogram(day, chain=turns, **asked)
+    puffer_frames.histogram(day.iloc[:5], chain=turns, **asked)
+    puffer_frames.histogram(day, chain=turns, **asked, mechanism="group")
+
+
+@pytest.mark.filterwarnings("ignore:the given chain make")
 def test_a_certificate_names_every_start():
     frame = pd.DataFrame({"t": range(9), "s": list("abbaababa")})
     chain = [[0.8, 0.2], [0.3, 0.7]]

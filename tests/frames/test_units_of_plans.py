@@ -113,6 +113,7 @@ def test_units_that_add_the_same_are_drawn_apart(plan):
     assert all(60 < count < 140 for count in drawn)
 
 
+@pytest.mark.filterwarnings("ignore:the given laws make")
 @pytest.mark.parametrize("plan", ["polars-lazy", "duckdb"])
 def test_units_by_name_have_the_rows_of_their_own(plan, monkeypatch):
     monkeypatch.setattr(units, "_PART", 2)

@@ -112,6 +112,7 @@ def cases(count, *, seed):
         yield Case(transition=transition, frame=frame, epsilon=epsilon, start=start, initial=initial, bins=bins)
 
 
+@pytest.mark.filterwarnings("ignore:the given chain make")
 @few(2)
 @pytest.mark.parametrize("gaps", ["bridge", "independent"])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -161,6 +162,7 @@ def test_a_step_is_that_of_the_rows_as_given():
     assert scale_of(apart) == pytest.approx(1.0, rel=1e-6)  # pieces of one time
 
 
+@pytest.mark.filterwarnings("ignore:the given chain make")
 def test_a_law_of_the_first_state_is_that_of_the_first_row():
     released = release([None, "b", "a"], chain=STAY, initial=[1, 0])
     assert gapped_count_loss(STAY, [1, 0], [2, 3], 0, scale_of(released)) <= TOLERANCE
@@ -300,6 +302,7 @@ def test_times_too_far_apart_to_count_are_refused(times, gaps):
         frame.puffer.histogram(state="s", time="t", epsilon=1.0, chain=STAY, gaps=gaps)
 
 
+@pytest.mark.filterwarnings("ignore:the given chain make")
 def test_three_counts_of_a_bridged_series():
     chain = np.array([[0.7, 0.2, 0.1], [0.1, 0.7, 0.2], [0.2, 0.1, 0.7]])
     states = [None, "a", None, "b", "c", "a"]

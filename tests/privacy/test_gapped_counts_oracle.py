@@ -65,6 +65,7 @@ def frame_of(seen, states, rng, *, nulls):
     return pd.DataFrame(rows, columns=["who", "time", "state"]).sample(frac=1, random_state=1)
 
 
+@pytest.mark.filterwarnings("ignore:the given chain make")
 @sweep(25, 400)
 def test_scales_against_every_sequence(count):
     rng = np.random.default_rng(6)
@@ -211,6 +212,7 @@ def test_a_hundred_thousand_times():
 
 
 # Sums of series of numbers, against the loss of all sequences.
+@pytest.mark.filterwarnings("ignore:the given chain make")
 @sweep(12, 150)
 def test_sums_are_private_on_random_chains(count):
     rng, close = np.random.default_rng(9), 0

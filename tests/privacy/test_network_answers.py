@@ -78,6 +78,7 @@ def random_case(rng):
     return several, options, lambda joint: tuple(joint.count(s) for s in counted)
 
 
+@pytest.mark.filterwarnings("ignore:the given network make")
 @sweep(40, 300)
 def test_scales_against_every_joint_state(count):
     rng = np.random.default_rng(49)

@@ -170,6 +170,7 @@ def test_gaps_do_not_cut_a_chain():
     assert gapped("independent", mechanism="group")[1] > 2.5
 
 
+@pytest.mark.filterwarnings("ignore:the given chain make")
 @sweep(16, 40)
 def test_bridged_gaps_are_private_on_random_chains(count):
     """Whether the chain runs on or starts anew."""

@@ -370,7 +370,10 @@ def test_batches_of_other_people_count_once_and_the_limit_holds_in_each(path):
         release(book, **BOUNDED, epsilon=0.1)
     assert path.read_bytes() == before
     third = of_batch(book, "third", secret="hobby")  # another secret of other people
-    assert "each batch hides its own secret: group; hobby" in compose([first, third]).rule
+    both = compose([first, third])
+    assert "each batch protects what is its own" in both.rule
+    assert both.subjects == tuple(each.puffer.certificate.subject for each in (first, third))
+    assert "protects  group of each record, every pair of values; hobby of each record" in str(both)
     said = {each.key: each for each in second.puffer.certificate.statements}
     assert "no person is in two batches of it" in said["batches"].text
     assert said["batches"].kind == "assumed"

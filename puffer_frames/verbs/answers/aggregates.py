@@ -31,10 +31,10 @@ from puffer_frames.numbers.arguments import check_flag, check_word
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
 from puffer_frames.priors.unit_rows import UnitRows
-from puffer_frames.scales.cautions import warn_of_weakness
+from puffer_frames.scales.cautions import warn_of_impossible, warn_of_weakness
 from puffer_frames.scales.choice import Choice, check_calibration
 from puffer_frames.scales.learned import POPULATION, LearnedBelief, Population
-from puffer_frames.scales.units import DeclaredValues, LawsArgument, choose_scales, contributions
+from puffer_frames.scales.units import DeclaredValues, LawsArgument, choose_scales, contributions, units_ruled_out
 from puffer_frames.verbs.answers.checks import (
     PROTECTIONS,
     Replay,
@@ -406,8 +406,11 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
     rows = table.read_units(request.columns)
     warn_of_weakness(request.target, rows=rows.count, of="units")
     choices = _choices(request, rows)
+    impossible = units_ruled_out(rows, request.laws, added=request.added) if "sum" in choices else 0
+    if impossible:
+        warn_of_impossible("laws make", f"what {impossible:,} of the units add")
     noises = {name: _noise(request, choice.scale) for name, choice in choices.items()}
-    facts = _facts(request, choices)
+    facts = _facts(request, choices, impossible=bool(impossible))
     statements = aggregate_statements(facts)
     certificate = Certificate(
         **of_table(request.by, ("query", *COLUMNS), table.names),
@@ -516,7 +519,7 @@ def _choices(request: AggregateRequest, rows: UnitRows) -> dict[str, Choice]:
     )
 
 
-def _facts(request: AggregateRequest, choices: Mapping[str, Choice]) -> AggregateFacts:
+def _facts(request: AggregateRequest, choices: Mapping[str, Choice], *, impossible: bool) -> AggregateFacts:
     return AggregateFacts(
         choices=choices,
         target=request.target,
@@ -525,6 +528,7 @@ def _facts(request: AggregateRequest, choices: Mapping[str, Choice]) -> Aggregat
         listed=bool(request.listed),
         by_law=request.by_law,
         laws=None if isinstance(request.laws, Mapping) else request.laws,
+        impossible=impossible,
         added=request.added,
         unit=request.unit is not None,
         grouped=bool(request.by),

@@ -56,7 +56,7 @@ def as_networks(network: object, /) -> tuple[BayesianNetwork, ...]:
     return networks
 
 
-def read_nodes(table: Table, columns: SeriesColumns, unit: str, network: BayesianNetwork, /) -> SeriesRows:
+def read_nodes(table: Table, columns: SeriesColumns, unit: str, networks: Sequence[BayesianNetwork], /) -> SeriesRows:
     """The rows as one series, whose order tells nothing, with counts of the states.
 
     Raises
@@ -64,6 +64,7 @@ def read_nodes(table: Table, columns: SeriesColumns, unit: str, network: Bayesia
     ArgumentError
         For a node with other than one row, a row of no node, and a state that the node does not have.
     """
+    network = networks[0]  # the others have the same nodes
     sizes = table.unit_sizes(unit=unit, groups=(columns.state,), values=(), nulls=columns.nulls)
     if sizes.largest > 1:
         raise ArgumentError(
@@ -106,6 +107,7 @@ def read_nodes(table: Table, columns: SeriesColumns, unit: str, network: Bayesia
             hint="The states of every node are the first ones of states=[...], as many as its table has.",
         )
     counts = np.bincount(numbers, minlength=len(states)).astype(np.int64)
+    held = dict(zip(rows.units, numbers.tolist(), strict=True))
     zero = np.zeros(1, dtype=np.intp)
     return SeriesRows(
         states=states,
@@ -117,4 +119,5 @@ def read_nodes(table: Table, columns: SeriesColumns, unit: str, network: Bayesia
         bridged=True,
         counts=counts[None],
         transitions=np.zeros((len(states), len(states)), dtype=np.int64),
+        impossible=not any(one.allows([held[name] for name in one.names]) for one in networks),
     )

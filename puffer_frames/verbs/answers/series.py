@@ -24,9 +24,10 @@ from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import Purpose
 from puffer_frames.noise.totals import COLUMNS, AnswerRow, answer_row, with_noise
 from puffer_frames.papers.quilt.scales import Chain
+from puffer_frames.priors.markov import ChainBox
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.series_rows import SeriesRows
-from puffer_frames.scales.cautions import FEWEST_ROWS, warn_of_weakness
+from puffer_frames.scales.cautions import FEWEST_ROWS, warn_of_impossible, warn_of_weakness
 from puffer_frames.scales.chains import believed_chains
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.series import choose_noise
@@ -83,8 +84,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         has all but "transport", "quilt-approx" and "gk16". "all", or several: a comparison, nothing is drawn or spent.
         "auto": for one chain of at most 12 states with a stationary or given start the least noise of "transport",
         "exact" (one count of two states, or of at most 300 times, without gaps) and "quilt" (with bridged gaps);
-        "exact" for a network, where its tables are not too large; "quilt" for everything else, with a `ledger` and for
-        per="both".
+        "exact" for a network, where its tables are not too large; "quilt" for everything else and for per="both".
     chain : "estimated", "population", Population(), transition matrix, MarkovChain or several
         Rows from, columns to, in ascending order of the states. Several: the guarantee covers each. "population": every
         matrix that the series do not refute with 95 % confidence, and every start; for quilts. Not used, nor are
@@ -186,6 +186,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     warn_of_weakness(request.target, rows=rows.rows)
     _warn_of_rare_states(rows, listed=bool(arguments.states is not None or request.networks))
     chains = _chains(request, arguments, rows)
+    impossible = _impossible(chains, rows, mechanism=request.mechanism)
     choice = _choice(request, chains, rows, released)
     noise, owners = request.noise.at(choice.scale), _owners(request, rows)
     labels, columns = _labels(request, owners, rows, released), ("query",) * bool(released.reach) + COLUMNS
@@ -203,6 +204,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         counts=request.counts,
         query=request.query,
         states_read=arguments.states is None and not request.networks,
+        impossible=impossible,
         both=request.both,
         nulls=request.columns.nulls,
         seeded=request.drawing.seeded,
@@ -243,6 +245,24 @@ def _warn_of_rare_states(rows: SeriesRows, *, listed: bool) -> None:
         warn(RareLevelsWarning(rare, fewest=RARE, of="state"))
 
 
+def _impossible(chains: Sequence[Chain], rows: SeriesRows, *, mechanism: str) -> bool:
+    """Whether no chain, or no network, allows what the series are; then there is a warning."""
+    if chains and not any(_allows(chain, rows) for chain in chains):
+        warn_of_impossible("chain makes", "a state or a step of the series")
+        return True
+    impossible = rows.impossible and mechanism != "group"  # which holds under any law
+    if impossible:
+        warn_of_impossible("network makes", "the states of its nodes")
+    return impossible
+
+
+def _allows(chain: Chain, rows: SeriesRows) -> bool:
+    if isinstance(chain, ChainBox):  # one that was learned from the series
+        return True
+    started = isinstance(chain.initial, str) or not rows.first_states()[chain.initial == 0].any()
+    return started and not rows.transitions[chain.transition == 0].any()
+
+
 def replay_histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> Replay:
     """The answers without noise; raises as `histogram`."""
     table = open_table(frame)
@@ -256,7 +276,7 @@ def replay_histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> Re
 def _rows(request: SeriesRequest, table: Table) -> SeriesRows:
     """The series, or the nodes of the networks as one series."""
     if request.networks and request.columns.unit is not None:
-        return read_nodes(table, request.columns, request.columns.unit, request.networks[0])
+        return read_nodes(table, request.columns, request.columns.unit, request.networks)
     return table.read_series(request.columns)
 
 

@@ -60,6 +60,8 @@ class Composition:
     beliefs: tuple[str, ...] = ()
     """Names of the beliefs that the guarantee of all together is under; empty where it is under any law within the
     ranges of the columns."""
+    subjects: tuple[str, ...] = ()
+    """What the releases protect, in the words of their certificates; several where batches differ."""
 
     def _shown(self) -> tuple[str, list[tuple[str, str]]]:
         pure = "pure" if not self.delta else f"delta = {plain(self.delta)}"
@@ -69,7 +71,8 @@ class Composition:
         if self.given:
             meaning += f", beyond what {shown_names(self.given)} tells"
         under = ", ".join(self.beliefs) or "any law within the ranges of the columns" + _IN_STRATA * bool(self.given)
-        return title, [("meaning", meaning), ("beliefs", under), ("rule", self.rule)]
+        protects = [("protects", "; ".join(self.subjects))] * bool(self.subjects)
+        return title, [*protects, ("meaning", meaning), ("beliefs", under), ("rule", self.rule)]
 
     def __str__(self) -> str:
         return as_text(*self._shown())
@@ -157,7 +160,8 @@ def compose(releases: Iterable[Release], /, *, frame: NativeFrame | None = None)
             found = replace(found, rule=f"releases that refine one another count as the last of them; {found.rule}")
     found = replace(found, releases=len(certificates))
     given = tuple(dict.fromkeys(name for each in certificates for name in each.given))
-    found = replace(found, unit=certificates[0].unit, given=given)
+    subjects = tuple(dict.fromkeys(each.subject for each in certificates))
+    found = replace(found, unit=certificates[0].unit, given=given, subjects=subjects)
     kept = any(each.kept for each in certificates)
     return replace(found, rule=f"{found.rule}; not beside kept columns") if kept else found
 
@@ -183,6 +187,7 @@ def together(certificates: Sequence[Certificate], /, *, frame: NativeFrame | Non
         unit=one.unit,
         given=one.given,
         beliefs=one.beliefs,
+        subjects=(one.subject,),
     )
 
 
@@ -214,8 +219,7 @@ def _in_parallel(batches: Sequence[Sequence[Certificate]], frame: NativeFrame | 
     beliefs = tuple(name for name in under[0] if all(name in names for names in under)) if under else ()
     if under and not beliefs:
         raise _refused("batches without a belief that all name", hint='Name the belief "empirical" too.')
-    hidden = list(dict.fromkeys(shown_names(one.secret) for one in listed))
-    each_own = f"; each batch hides its own secret: {'; '.join(hidden)}" * (len(hidden) > 1)
+    each_own = "; each batch protects what is its own" * (len({one.subject for one in listed}) > 1)
     most = "as was declared: the batch that loses most counts"
     return Composition(
         epsilon=max(each.epsilon for each in found),
