@@ -31,6 +31,8 @@ MANY = pd.DataFrame({"patient": np.repeat(range(500), 2), "visits": np.arange(10
 LONG = pd.DataFrame({"patient": ["a"] * 8200 + ["b"], "visits": np.random.default_rng(0).normal(size=8201)})
 ONE = pd.DataFrame({"patient": ["a"] * 3, "visits": [1, 2, 3]})
 SERIES = pd.DataFrame({"time": range(12), "state": list("aabbabbbaabb"), "who": list("pq") * 6})
+TURNS = SERIES.assign(state=list("ab") * 6)
+APART = pd.DataFrame({"time": [*range(6)] * 2, "state": ["a"] * 6 + ["b"] * 6, "who": ["p"] * 6 + ["q"] * 6})
 TWICE = pd.DataFrame({"time": [0, 1, 2] * 2, "state": list("aababb"), "who": list("pppqqq")})
 NO_TIME = SERIES.assign(time=SERIES["time"].where(SERIES.index > 0))
 NO_WHO = SERIES.assign(who=SERIES["who"].where(SERIES.index > 0))
@@ -142,7 +144,7 @@ ANSWERS = {
     ),
     "laws up to a radius": (
         ask(laws=dict.fromkeys("abc", Prior.empirical([1, 2], radius=0.5))),
-        ask(laws=dict.fromkeys("abc", Prior.empirical([1, 2]))),
+        ask(laws=dict.fromkeys("abc", Prior.empirical([3, 6]))),
     ),
     "presence up to a radius": (
         lambda: presence_scale({0: Prior.empirical([1, 2], radius=0.5)}, epsilon=1),
@@ -167,10 +169,13 @@ ANSWERS = {
     "a probability below 0": (show(chain=[[1.1, -0.1], [0.4, 0.6]]), show()),
     "initial": (show(initial="start"), show(initial="any")),
     "an initial law of three": (show(initial=[0.2, 0.3, 0.5]), show(initial=[0.5, 0.5])),
-    "a reducible chain": (show(chain=STUCK), show(chain=STUCK, initial=[0.5, 0.5])),
+    "a reducible chain": (
+        show(APART, unit="who", chain=STUCK),
+        show(APART, unit="who", chain=STUCK, initial=[0.5, 0.5]),
+    ),
     "a reducible chain and its mixing": (
-        show(chain=STUCK, initial=[0.5, 0.5], mechanism="quilt-approx"),
-        show(chain=STUCK, initial=[0.5, 0.5], mechanism="quilt"),
+        show(APART, unit="who", chain=STUCK, initial=[0.5, 0.5], mechanism="quilt-approx"),
+        show(APART, unit="who", chain=STUCK, initial=[0.5, 0.5], mechanism="quilt"),
     ),
     "a class of no chain": (lambda: binary_class(0.7), lambda: binary_class(0.3)),
     "a length of 0": (
@@ -263,8 +268,8 @@ ANSWERS = {
     ),
     "one state": (show(ALIKE), show(ALIKE, states=["a", "b"])),
     "a chain that leaves nothing open": (
-        show(chain=[[0.0, 1.0], [1.0, 0.0]], initial=[1, 0]),
-        show(chain=[[0.0, 1.0], [1.0, 0.0]], initial="stationary"),
+        show(TURNS, chain=[[0.0, 1.0], [1.0, 0.0]], initial=[1, 0]),
+        show(TURNS, chain=[[0.0, 1.0], [1.0, 0.0]], initial="stationary"),
     ),
     "a count that leaves nothing open": (
         show(chain=[[0.0, 1.0], [1.0, 0.0]], initial=[1, 0], mechanism="exact"),
@@ -331,7 +336,7 @@ ANSWERS = {
     "no unit of an aggregate": (ask(unit=()), ask(unit="patient")),
     "integers of given laws": (
         ask(integer=True, laws=dict.fromkeys("abc", Prior.empirical([0.5, 1]))),
-        ask(laws=dict.fromkeys("abc", Prior.empirical([0.5, 1]))),
+        ask(laws=dict.fromkeys("abc", Prior.empirical([0.5, 3, 6]))),
     ),
     "integers of declared pairs": (
         ask(integer=True, protect="value", pairs=[(0.5, 1)]),
@@ -344,7 +349,7 @@ ANSWERS = {
     ),
     "laws beyond the domain": (
         ask(laws=dict.fromkeys("abc", Prior.empirical([0, 30])), domain=(0, 10), contribution="draw"),
-        ask(laws=dict.fromkeys("abc", Prior.empirical([0, 10])), domain=(0, 10), contribution="draw"),
+        ask(laws=dict.fromkeys("abc", Prior.empirical(range(11))), domain=(0, 10), contribution="draw"),
     ),
     "a count that cannot change": (
         ask(query=("sum", "count"), protect="replacement"),

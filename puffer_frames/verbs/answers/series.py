@@ -186,7 +186,6 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     warn_of_weakness(request.target, rows=rows.rows)
     _warn_of_rare_states(rows, listed=bool(arguments.states is not None or request.networks))
     chains = _chains(request, arguments, rows)
-    impossible = _impossible(chains, rows, mechanism=request.mechanism)
     choice = _choice(request, chains, rows, released)
     noise, owners = request.noise.at(choice.scale), _owners(request, rows)
     labels, columns = _labels(request, owners, rows, released), ("query",) * bool(released.reach) + COLUMNS
@@ -204,7 +203,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         counts=request.counts,
         query=request.query,
         states_read=arguments.states is None and not request.networks,
-        impossible=impossible,
+        impossible=_impossible(chains, rows, mechanism=request.mechanism),
         both=request.both,
         nulls=request.columns.nulls,
         seeded=request.drawing.seeded,
