@@ -15,7 +15,7 @@ import polars as pl
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, SuspectValuesWarning, warn
 from puffer_frames.frames.columns import Name, NativeFrame, as_names
-from puffer_frames.frames.table import open_table
+from puffer_frames.frames.table import library_of, open_table
 from puffer_frames.numbers.presentation import shown
 
 Code: TypeAlias = str | bool | int | float
@@ -76,6 +76,7 @@ def with_nulls(frame: NativeFrame, codes: Codes, /) -> NativeFrame:
     places = _places(frame, codes)
     if not places:
         return frame
+    frame = _by_letters(frame)
     if isinstance(frame, pd.DataFrame):  # integers and truth values of NumPy have no null
         kinds = {"i": "Int64", "u": "UInt64", "b": "boolean"}
         plain = {k: dtype.kind for k in places if isinstance(dtype := frame.dtypes.iloc[k], np.dtype)}
@@ -92,7 +93,7 @@ def warn_of_unused(frame: NativeFrame, codes: Codes, /) -> None:
     if tried:
         asked = (_is_one_of(place, [code]).any().alias(f"code_{k}") for k, (place, code) in enumerate(tried))
         how: dict[str, Any] = {"engine": "streaming"} if isinstance(frame, pl.LazyFrame) else {}
-        row = nw.from_native(frame).lazy().select(*asked).collect(**how).row(0)
+        row = nw.from_native(_by_letters(frame)).lazy().select(*asked).collect(**how).row(0)
         used = {one for one, found in zip(tried, row, strict=True) if found}
     names = open_table(frame).names
     for name, own in codes.items():
@@ -109,6 +110,12 @@ def warn_of_unused(frame: NativeFrame, codes: Codes, /) -> None:
                     hint=f"{mend}; if none of them occurs in these rows, ignore this.",
                 )
             )
+
+
+def _by_letters(frame: NativeFrame) -> NativeFrame:
+    """Text of DuckDB without its collation, by which `NA` may be equal to `na`."""
+    table: Any = open_table(frame)
+    return table.plain({name: name for name in table.names}) if library_of(frame) == "duckdb" else frame
 
 
 def codes_text(codes: Codes, /) -> str:

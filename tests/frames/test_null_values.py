@@ -166,3 +166,11 @@ def test_a_code_that_floats_of_32_bits_do_not_have(kind):
     found = nw.from_native(with_nulls(narrow, {"x": (0.1,)}))
     rows = found.lazy().collect()
     assert rows["x"].is_null().to_list() == [False, True, False]
+
+
+def test_a_code_of_text_that_duckdb_compares_without_case():
+    connection = pytest.importorskip("duckdb").connect()
+    connection.execute('create table words ("a ""b""" varchar collate nocase)')
+    connection.execute("insert into words values ('NA'), ('na'), ('b')")
+    found = with_nulls(connection.table("words"), {'a "b"': ("na",)})
+    assert [word for (word,) in found.fetchall()] == ["NA", None, "b"]

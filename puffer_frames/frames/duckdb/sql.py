@@ -19,7 +19,8 @@ BATCH = 1 << 17
 
 def selected(relation: Any, columns: Mapping[str, str], /) -> Any:
     """Columns of a relation by their names: SQL, in which `#1` is the first column."""
-    return relation.project(", ".join(f'{sql} AS "{name}"' for name, sql in columns.items()))
+    names = [name.replace('"', '""') for name in columns]
+    return relation.project(", ".join(f'{sql} AS "{name}"' for name, sql in zip(names, columns.values(), strict=True)))
 
 
 def read_one(relation: Any, asked: Mapping[str, str], /) -> dict[str, Any]:
