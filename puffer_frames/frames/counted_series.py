@@ -10,13 +10,14 @@ import numpy as np
 import polars as pl
 
 from puffer_frames.frames.columns import check_labelled, check_rows
-from puffer_frames.frames.counted_units import UNIT, PlainColumns, UnitEngine, as_text, check_columns
+from puffer_frames.frames.counted_units import PlainColumns, UnitEngine, as_text, check_columns
 from puffer_frames.frames.found import other_rows
 from puffer_frames.frames.local.numbered import numbered
 from puffer_frames.frames.local.prepare import no_complete_row
 from puffer_frames.frames.series.asked import SeriesColumns, check_placed, numbers_of_states
 from puffer_frames.frames.series.steps import Step, check_integer_times, check_times
 from puffer_frames.frames.units.asked import check_unit
+from puffer_frames.frames.units.sizes import UNIT
 from puffer_frames.priors.prior import IndexArray, Secret
 from puffer_frames.priors.series_rows import SeriesRows
 

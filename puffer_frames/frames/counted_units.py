@@ -17,11 +17,12 @@ from puffer_frames.frames.local.numbered import numbered
 from puffer_frames.frames.local.prepare import no_complete_row
 from puffer_frames.frames.roles import check_numbers
 from puffer_frames.frames.units.asked import UnitColumns, check_one_group, check_unit, group_units
+from puffer_frames.frames.units.sizes import UNIT
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 from puffer_frames.priors.unit_laws import rows_of
 from puffer_frames.priors.unit_rows import UnitRows
 
-UNIT, VALUE = "unit", "value"
+VALUE = "value"
 VALUES, ROWS, UNITS, LAST = "values", "rows", "units", "last"
 """What a unit adds, how many rows it has, how many units add the same, and the last of these."""
 

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from puffer_frames.frames.counted_units import ROWS, UNIT, VALUE, VALUES, largest, least
+from puffer_frames.frames.counted_units import ROWS, VALUE, VALUES, largest, least
 from puffer_frames.frames.duckdb.sql import opened, read_table, selected
+from puffer_frames.frames.units.sizes import UNIT
 
 
 class DuckUnits:

@@ -10,9 +10,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from puffer_frames.frames.counted_series import STATE, TIME, numbered_entries
-from puffer_frames.frames.counted_units import UNIT
 from puffer_frames.frames.series.asked import SeriesColumns, numbers_of_states
 from puffer_frames.frames.series.timeline import FIRST_STATE, NO_STATE, Layout, Timeline
+from puffer_frames.frames.units.sizes import UNIT
 from puffer_frames.priors.prior import IndexArray
 from puffer_frames.priors.series_rows import SeriesRows
 

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import polars as pl
 
-from puffer_frames.frames.counted_units import ROWS, UNIT, VALUE, VALUES, largest, least
+from puffer_frames.frames.counted_units import ROWS, VALUE, VALUES, largest, least
+from puffer_frames.frames.units.sizes import UNIT
 
 _PART = 1 << 25
 """About so many rows are in memory together."""

@@ -9,7 +9,8 @@ import polars as pl
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from pyspark.sql.types import DateType, TimestampNTZType
 
-from puffer_frames.frames.counted_units import ROWS, UNIT, VALUE, VALUES, largest, least
+from puffer_frames.frames.counted_units import ROWS, VALUE, VALUES, largest, least
+from puffer_frames.frames.units.sizes import UNIT
 
 
 class SparkUnits:
