@@ -16,11 +16,11 @@ from puffer_frames.certificates.of_aggregate import AggregateFacts, aggregate_st
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.sentences import warnings_of
 from puffer_frames.errors import ArgumentError, PriorError
+from puffer_frames.frames.coded import plain_label
 from puffer_frames.frames.columns import LARGEST_VALUE, Name, NativeFrame, as_name, as_names
-from puffer_frames.frames.local.answers import check_free_names
-from puffer_frames.frames.local.numbered import plain_label
+from puffer_frames.frames.local.table import check_free_names
 from puffer_frames.frames.table import Table, open_table
-from puffer_frames.frames.units.asked import UnitColumns
+from puffer_frames.frames.units import UnitColumns
 from puffer_frames.loss.presence import NOTHING
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.laplace import DiscreteLaplace

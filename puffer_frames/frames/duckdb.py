@@ -3,56 +3,208 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, cast
+from typing import Any, ClassVar, TypeAlias, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from puffer_frames.errors import ArgumentTypeError, CalibrationError, PufferWarning
-from puffer_frames.frames import summary
+from puffer_frames.errors import ArgumentTypeError, CalibrationError, PufferWarning, RowOrderWarning
+from puffer_frames.frames import kept, summary
 from puffer_frames.frames.coded import Coded, Numbered, some_entries
 from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows
-from puffer_frames.frames.counted_series import count_series
-from puffer_frames.frames.counted_units import count_units
-from puffer_frames.frames.draws import Draws
-from puffer_frames.frames.duckdb.looks import warn_of_kept_in_relation, warn_of_order_in_relation
-from puffer_frames.frames.duckdb.sql import (
-    cell_sql,
-    finite_sql,
-    number_sql,
-    opened,
-    present_sql,
-    read_batches,
-    read_one,
-    read_table,
-    selected,
-)
-from puffer_frames.frames.duckdb.units import DuckUnits
+from puffer_frames.frames.counted_units import ROWS, VALUE, VALUES, count_series, count_units, largest, least
+from puffer_frames.frames.draws import NUMBER, Draws, NoiseStep, Released
 from puffer_frames.frames.extensions import readable
 from puffer_frames.frames.forked import check_process
-from puffer_frames.frames.found import Extent, FoundValues, check_estimate, other_rows
-from puffer_frames.frames.local.of_arrow import ArrowTable
-from puffer_frames.frames.local.prepare import check_nulls, no_complete_row
-from puffer_frames.frames.noisy import NUMBER, NoiseStep
-from puffer_frames.frames.released import Released
-from puffer_frames.frames.roles import Roles, RowOrder, kind_of
-from puffer_frames.frames.series.asked import SeriesColumns
-from puffer_frames.frames.summary import count_in_cells, count_levels, count_rows, count_values, levels_of
-from puffer_frames.frames.units.asked import UnitColumns
-from puffer_frames.frames.units.sizes import UNIT, UnitSizes, plain_names, unit_sizes
+from puffer_frames.frames.kept import Evidence
+from puffer_frames.frames.local.kinds import ArrowTable
+from puffer_frames.frames.local.looks import kept_warnings, order_warnings
+from puffer_frames.frames.order import Windows
+from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, kind_of, no_complete_row
+from puffer_frames.frames.series import SeriesColumns
+from puffer_frames.frames.summary import PLACES, count_in_cells, count_levels, count_rows, count_values, levels_of
+from puffer_frames.frames.tally import Cells, Extent, FoundValues, check_estimate, other_rows
+from puffer_frames.frames.units import UNIT, UnitColumns, UnitSizes, plain_names, unit_sizes
 from puffer_frames.noise.draw import Draw
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.usefulness import evenly
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
+from puffer_frames.priors.prior import IndexArray
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.priors.summary import Summary
 from puffer_frames.priors.unit_rows import UnitRows
+
+BATCH = 1 << 17
+"""Rows that are read together."""
+
+
+def selected(relation: Any, columns: Mapping[str, str], /) -> Any:
+    """Columns of a relation by their names: SQL, in which `#1` is the first column."""
+    return relation.project(", ".join(f'{sql} AS "{name}"' for name, sql in columns.items()))
+
+
+def read_one(relation: Any, asked: Mapping[str, str], /) -> dict[str, Any]:
+    """The one row of some aggregates, by their names."""
+    row: dict[str, Any] = read_table(
+        relation.aggregate(", ".join(f'{sql} AS "{name}"' for name, sql in asked.items()))
+    ).to_pylist()[0]
+    return row
+
+
+def read_table(relation: Any, /) -> pa.Table:
+    """All rows as an Arrow table."""
+    return relation.to_arrow_table()
+
+
+def read_batches(relation: Any, /) -> Generator[pa.RecordBatch, None, None]:
+    """The rows in Arrow batches; nothing else may be asked of the connection before the end, or before it is closed."""
+    read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader  # its older name
+    reader = read(BATCH)
+    try:
+        yield from reader
+    finally:
+        reader.close()
+
+
+def opened(table: pa.Table, /) -> nw.DataFrame[Any]:
+    """An Arrow table as narwhals has it."""
+    frame = pl.from_arrow(readable(table))
+    assert isinstance(frame, pl.DataFrame)
+    return nw.from_native(frame, eager_only=True)
+
+
+def number_sql(value: float, /) -> str:
+    """A 64-bit float: DuckDB reads 0.1 as a decimal."""
+    return f"CAST('{float(value)!r}' AS DOUBLE)"
+
+
+def present_sql(column: str, /, *, floats: bool) -> str:
+    """Whether an entry is neither null nor NaN."""
+    return f"{column} IS NOT NULL AND NOT isnan({column})" if floats else f"{column} IS NOT NULL"
+
+
+def finite_sql(column: str, /, *, floats: bool) -> str:
+    """Whether an entry is a finite number."""
+    return f"isfinite({column})" if floats else f"{column} IS NOT NULL"
+
+
+def cell_sql(column: str, cells: Cells, /) -> dict[str, str]:
+    """Number of the cell of a column's value, as `summary.cell_of`, and its place there, as `summary.place_of`."""
+    value = f"CAST({column} AS DOUBLE)"
+    if cells.domain is not None:
+        low, high = map(number_sql, cells.domain)
+        value = f"least(greatest({value}, {low}), {high})"
+    value = f"{value} * {number_sql(1.0 / cells.width)}"
+    return {
+        "value": f"CAST(floor({value}) AS BIGINT)",
+        "place": f"CAST(floor(({value} - floor({value})) * {number_sql(float(PLACES))}) AS BIGINT)",
+    }
+
+
+def warn_of_order_in_relation(rows: Any, roles: Roles, /, *, counts: Sequence[int]) -> list[RowOrderWarning]:
+    """Of rows with columns `secret_0`, ... and `public_0`, ..., as one pass gives them."""
+    own, public = list(roles.plain("secret")), list(roles.plain("public"))
+    coded = [name for name in public if roles.holds_labels(name)]
+    columns = {name: name for name in own}
+    columns |= {name: name if name in coded else f"CAST({name} AS DOUBLE)" for name in public}
+    windows, seed, runs, last = Windows(len(own)), secrets.randbits(63), 0, None
+    for batch in read_batches(selected(rows, columns)):
+        if not batch.num_rows:
+            continue
+        frame: Any = pl.from_arrow(batch)
+        bits = [_bits(frame[name], seed) for name in own]
+        wanted = windows.wanted(len(frame))
+        values = [_bits(frame[name], seed) if name in coded else frame[name].to_numpy() for name in public]
+        labels = [_label(frame[name], found, wanted) for name, found in zip(own, bits, strict=True)]
+        windows.take(wanted, [*labels, *(column[wanted] for column in values)], rows=len(frame))
+        keys = bits[0] if len(bits) == 1 else pl.DataFrame(bits).hash_rows(seed).to_numpy()
+        runs += int(np.count_nonzero(keys[1:] != keys[:-1])) + (keys[0] != last)
+        last = keys[-1]
+    return order_warnings(windows.sample(), runs=runs, counts=counts, public=roles.public)
+
+
+def _label(entries: pl.Series, bits: NDArray[np.uint64], wanted: IndexArray) -> NDArray[Any]:
+    """Wanted entries of a secret as texts or numbers, which have an order; else a hash of each."""
+    if entries.dtype in (pl.String, pl.Categorical, pl.Enum):
+        return entries[wanted].cast(pl.String).to_numpy()
+    return entries[wanted].to_numpy() if entries.dtype.is_numeric() and not entries.null_count() else bits[wanted]
+
+
+def _bits(entries: pl.Series, seed: int) -> NDArray[np.uint64]:
+    """A hash of each entry; that of a category is one of its text, in every batch the same."""
+    plain = entries.cast(pl.String) if entries.dtype in (pl.Categorical, pl.Enum) else entries
+    found: NDArray[np.uint64] = plain.hash(seed).to_numpy()
+    return found
+
+
+def warn_of_kept_in_relation(rows: Any, roles: Roles, /, *, count: int) -> list[PufferWarning]:
+    """Of so many rows that have a number; some of them are looked at, and all where these raise suspicion."""
+    names, others = roles.plain("keep"), roles.without_given().plain("secret", "public")
+    step = -(-count // kept.ROWS)
+    some = rows if step == 1 else rows.filter(f"hash({NUMBER}) % {step} = 0")
+    sample = opened(read_table(selected(some, {name: name for name in (*others, *names)})))
+    return kept_warnings(
+        {name: sample[name] for name in sample.columns},
+        roles,
+        names,
+        ask=None if step == 1 else lambda own, target: relation_evidence(rows, own, target),
+    )
+
+
+def relation_evidence(rows: Any, own: Sequence[str], target: str, /) -> Evidence:
+    """Of all rows, by SQL."""
+    keys = ", ".join(own)
+    counts = rows.aggregate(f"{keys}, {target}, count(*) AS n", f"{keys}, {target}")
+    sizes = counts.aggregate(f"{keys}, CAST(sum(n) AS BIGINT) AS size, max(n) AS most", keys)
+    targets = counts.aggregate(f"{target}, CAST(sum(n) AS BIGINT) AS size", target)
+    size, number, wrong = _arrays(
+        sizes.aggregate("size, count(*) AS number, CAST(sum(size - most) AS BIGINT) AS wrong", "size")
+    )
+    target_size, targets_of = _arrays(targets.aggregate("size, count(*) AS number", "size"))
+    return Evidence(sizes=size, groups=number, errors=int(wrong.sum()), target_sizes=target_size, targets=targets_of)
+
+
+def _arrays(relation: Any) -> list[Any]:
+    return [column.to_numpy() for column in read_table(relation).columns]
+
+
+class DuckUnits:
+    """As `counted_units.UnitEngine`."""
+
+    wraps: ClassVar[bool] = False
+
+    def lists(self, rows: Any, groups: Sequence[str], /) -> Any:
+        """One group-by."""
+        asked = {
+            VALUES: f"list({VALUE} ORDER BY {VALUE} ASC NULLS LAST) FILTER (WHERE {VALUE} IS NOT NULL)",
+            ROWS: "count(*)",
+        }
+        asked |= {least(name): f"min({name})" for name in groups}
+        asked |= {largest(name): f"max({name})" for name in groups}
+        return rows.aggregate(", ".join([UNIT, *(f"{sql} AS {name}" for name, sql in asked.items())]), UNIT)
+
+    def parts(self, rows: Any, _count: int, /) -> Sequence[Any]:
+        """DuckDB has its own way with more rows than memory holds."""
+        return [rows]
+
+    def moments(self, rows: Any, name: str, /) -> Any:
+        """Nanoseconds where the column has these."""
+        nanoseconds = "_NS" in str(rows.types[rows.columns.index(name)]).upper()
+        moment = f"epoch_ns({name})" if nanoseconds else f"epoch_us({name})"
+        return selected(rows, {own: moment if own == name else own for own in rows.columns})
+
+    def read(self, counts: Any, /) -> pl.DataFrame:
+        """As an Arrow table."""
+        found: pl.DataFrame = opened(read_table(counts)).to_native()
+        return found
+
 
 Relation: TypeAlias = Any
 """A duckdb.DuckDBPyRelation."""
@@ -109,7 +261,7 @@ class DuckTable:
         return count_units(self, asked, DuckUnits())
 
     def read_series(self, asked: SeriesColumns, /) -> SeriesRows:
-        """By windows, as `counted_series.count_series`."""
+        """By windows, as `counted_units.count_series`."""
         check_process()
         return count_series(self, asked, DuckUnits())
 
