@@ -28,7 +28,7 @@ from puffer_frames.frames.csv_texts import AS_THEY_ARE, AS_USUAL, PACKED, Dialec
 from puffer_frames.frames.extensions import DIGITS, check_decimals
 from puffer_frames.frames.stamps.parquet import as_file_metadata, data_files, read_parquet_metadata
 from puffer_frames.frames.stamps.whole_file import alone_in, replacing, sync_folder, taken
-from puffer_frames.numbers.json_text import CERTIFICATE_BYTES, parsed
+from puffer_frames.numbers.records import CERTIFICATE_BYTES, parsed
 
 Format: TypeAlias = Literal["parquet", "folder", "csv", "arrow", "Excel", "SPSS", "Stata"]
 LevelKind: TypeAlias = Literal["text", "number", "whole", "truth"]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from puffer_frames.loss.bracket import Bracket
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import bracket_text, upper_text
-from puffer_frames.numbers.target import Target
 from puffer_frames.priors.pairs import Pair
 
 

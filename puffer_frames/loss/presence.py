@@ -16,8 +16,8 @@ from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.loss_law import RatioCells
 from puffer_frames.loss.outcome import Loss, WorstCase
-from puffer_frames.numbers.progress import watched
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.numbers.threads import watched
 from puffer_frames.priors.pairs import Pair
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
 from puffer_frames.priors.unit_laws import UnitLaws, first_of_equals, lattice_places, most_sums, rows_of

@@ -12,9 +12,8 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import small_frame
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.numbers.presentation import at_most, plain, upper_text
-from puffer_frames.numbers.svg import bars
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
+from puffer_frames.numbers.presentation import at_most, bars, plain, upper_text
 
 _STEPS = tuple(2.0 ** (k / 2) for k in range(-4, 5))
 NO_BOUND = math.nan

@@ -16,9 +16,8 @@ from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.arguments import Options, check_merge
 from puffer_frames.mechanisms.request import Request, SecretsOfPairs, can_compose, check_given, check_repeats
 from puffer_frames.noise.postprocessing import check_bounds
-from puffer_frames.numbers.arguments import check_count, check_word
+from puffer_frames.numbers.arguments import Target, check_count, check_word
 from puffer_frames.numbers.records import refused
-from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED, check_theorem
 from puffer_frames.priors.apart import pairs_within
 from puffer_frames.priors.joint_counts import JointCounts

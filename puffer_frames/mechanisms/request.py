@@ -28,8 +28,7 @@ from puffer_frames.mechanisms.arguments import (
 )
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds, check_bounds, in_words
-from puffer_frames.numbers.arguments import check_count, check_flag, check_word
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target, check_count, check_flag, check_word
 from puffer_frames.papers.catalogue import BOUNDED, KANTOROVICH, PUBLISHED_FOR
 from puffer_frames.priors.apart import by_column
 from puffer_frames.priors.joint_counts import JointCounts

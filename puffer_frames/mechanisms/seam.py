@@ -28,8 +28,8 @@ from puffer_frames.mechanisms.request import Request, RowsRequest, SecretsOfPair
 from puffer_frames.noise.draw import Draw
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import ReleaseKey
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import Rows
-from puffer_frames.numbers.target import Target
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.scales.drift import Batch
 from puffer_frames.scales.strata import Stratum

@@ -19,9 +19,8 @@ from puffer_frames.noise.grid import grid_of
 from puffer_frames.noise.log_ratio import largest_log_ratio
 from puffer_frames.noise.stable_shape import derivatives, stable_shape
 from puffer_frames.noise.stream import Rows, Stream, Words, Workspace
-from puffer_frames.numbers.arguments import as_float, check_count
+from puffer_frames.numbers.arguments import Target, as_float, check_count
 from puffer_frames.numbers.rounding import up
-from puffer_frames.numbers.target import Target
 from puffer_frames.priors.prior import FloatArray
 
 RESOLUTION = 30

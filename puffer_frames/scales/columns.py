@@ -18,8 +18,8 @@ from puffer_frames.loss.noises.coupled import set_distance
 from puffer_frames.loss.outcome import Loss, Verification
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.rounding import subtract_up, up
-from puffer_frames.numbers.target import Target
 from puffer_frames.papers.bounded import bounded_scales
 from puffer_frames.papers.catalogue import BOUNDED, KANTOROVICH, MIXTURE, MIXTURES, PUBLISHED_FOR, Theorem
 from puffer_frames.papers.gaussian import translation_scale

@@ -11,7 +11,7 @@ from puffer_frames.loss.engine import Laws, belief_loss
 from puffer_frames.loss.outcome import Verification, excess_text
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.law_set import LawSet, is_too_wide
 from puffer_frames.priors.pairs import Pair, Pairs

@@ -17,8 +17,8 @@ from puffer_frames.loss.atoms.counts import LONGEST, check_length, count_loss
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Loss, Verification
 from puffer_frames.noise.family import NoiseFamily
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.rounding import divide_up
-from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import ALONE, MECHANISMS, PUBLISHED_FOR, QUILT_CLASS
 from puffer_frames.papers.neighbours import neighbour_sum
 from puffer_frames.papers.quilt.gaps import Windows, gap_influence, gap_quilt, node_quilts

@@ -7,7 +7,7 @@ from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.loss.transported import TransportedLoss, too_many_steps
 from puffer_frames.noise.family import NoiseFamily
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.papers.catalogue import MECHANISMS, PUBLISHED_FOR
 from puffer_frames.papers.quilt.scales import Chain
 from puffer_frames.priors.markov import MarkovChain

@@ -19,7 +19,7 @@ from puffer_frames.loss.presence import ABSENT, NOTHING, PresenceLoss, RowsLoss
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.papers.catalogue import (
     GAUSSIAN_UNITS,
     LARGEST_CONTRIBUTION,

@@ -16,7 +16,7 @@ from puffer_frames.errors import ArgumentError
 from puffer_frames.loss.atoms import count_windows, counts
 from puffer_frames.loss.atoms.count_windows import WindowedCountLoss
 from puffer_frames.loss.atoms.counts import count_loss
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.scales.search import smallest_scale_of
 from puffer_frames.scales.series import loss_in_windows
 

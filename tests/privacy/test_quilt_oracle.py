@@ -22,7 +22,7 @@ from sequence_oracle import (
 from puffer_frames import MarkovChain
 from puffer_frames.errors import ArgumentError
 from puffer_frames.loss.atoms.counts import count_loss
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.papers import quilt_approx_scale, quilt_scale
 from puffer_frames.papers.quilt import gaps
 from puffer_frames.papers.quilt.gaps import Windows

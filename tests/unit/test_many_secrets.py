@@ -16,7 +16,7 @@ from puffer_frames.frames.summary import cell_of, place_of
 from puffer_frames.loss.atoms import discrete
 from puffer_frames.mechanisms.channel.best import FEWER, WHOLE, best_channel, grown
 from puffer_frames.mechanisms.channel.program import attempt, check, solve
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.scales.choice import measure
 
 

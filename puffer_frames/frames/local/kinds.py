@@ -28,7 +28,7 @@ from puffer_frames.frames.levels import (
 )
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.stamps.parquet import attribute_of, put_attribute
-from puffer_frames.numbers.json_text import CERTIFICATE_BYTES, parsed
+from puffer_frames.numbers.records import CERTIFICATE_BYTES, parsed
 from puffer_frames.priors.prior import FloatArray
 
 

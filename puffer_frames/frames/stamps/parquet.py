@@ -19,8 +19,8 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.levels import FIRST, with_ranges
 from puffer_frames.frames.stamps.whole_file import replacing
-from puffer_frames.numbers.json_text import CERTIFICATE_BYTES, parsed
 from puffer_frames.numbers.presentation import shown
+from puffer_frames.numbers.records import CERTIFICATE_BYTES, parsed
 
 _ATTRIBUTE = "_puffer_frames_metadata"
 _RUN = "_puffer_frames_run"

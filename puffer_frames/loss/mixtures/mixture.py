@@ -25,8 +25,8 @@ from puffer_frames.loss.mixtures.refine import (
     positive_mass,
 )
 from puffer_frames.loss.outcome import WorstCase
-from puffer_frames.numbers.progress import watched
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.numbers.threads import watched
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
 

@@ -18,8 +18,8 @@ from puffer_frames.mechanisms.channel.best import FoundChannel
 from puffer_frames.mechanisms.channel.column import RARE
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.channel.problem import cost_word
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import plain, rounded_up, shown_names
-from puffer_frames.numbers.target import Target
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.pairs import ProtectedPairs
 from puffer_frames.priors.prior import Secret

@@ -62,9 +62,9 @@ from puffer_frames.mechanisms.request import Found, Request, RowsRequest, lackin
 from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Owner, Reading, Release
 from puffer_frames.noise.draw import Draw
 from puffer_frames.noise.stream import ReleaseKey
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import Rows, pairs_text, shown_names
 from puffer_frames.numbers.records import refused
-from puffer_frames.numbers.target import Target
 from puffer_frames.priors.labelled_rows import joint_levels
 from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.prior import Secret

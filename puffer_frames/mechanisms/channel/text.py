@@ -13,8 +13,17 @@ from puffer_frames.mechanisms.channel.options import label_text
 from puffer_frames.mechanisms.channel.problem import cost_word
 from puffer_frames.mechanisms.figures import ColumnError, PlanFigures, loss_bars, loss_of
 from puffer_frames.mechanisms.seam import Compared
-from puffer_frames.numbers.presentation import Rows, at_most, lower_text, odds_text, pairs_text, plain, upper_text
-from puffer_frames.numbers.svg import bars, matrix
+from puffer_frames.numbers.presentation import (
+    Rows,
+    at_most,
+    bars,
+    lower_text,
+    matrix,
+    odds_text,
+    pairs_text,
+    plain,
+    upper_text,
+)
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.scales.cautions import moved_text
 from puffer_frames.scales.learned import replaced_rows

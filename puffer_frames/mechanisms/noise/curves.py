@@ -20,7 +20,7 @@ from puffer_frames.mechanisms.figures import NO_BOUND, CurvePoint, ProfilePoint,
 from puffer_frames.mechanisms.noise.fitted import LAWS, NoiseFit
 from puffer_frames.mechanisms.seam import Owner
 from puffer_frames.noise.family import NoiseFamily
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.choice import Choice, confirmed

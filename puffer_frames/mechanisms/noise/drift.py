@@ -17,8 +17,8 @@ from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
 from puffer_frames.mechanisms.noise.strata_plan import kind_of_stratum, larger
 from puffer_frames.mechanisms.request import Request
 from puffer_frames.noise.column_noise import unknown_stratum
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.records import refused
-from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import (
     BERNOULLI,
     BOUNDED,

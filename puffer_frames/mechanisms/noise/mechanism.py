@@ -42,8 +42,8 @@ from puffer_frames.noise.column_noise import ByStratum, ColumnNoise
 from puffer_frames.noise.draw import Draw
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import ReleaseKey
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import Rows, pairs_text, shown, shown_names
-from puffer_frames.numbers.target import Target
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Summary

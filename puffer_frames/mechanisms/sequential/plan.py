@@ -23,9 +23,8 @@ from puffer_frames.mechanisms.sequential.release import (
     in_units,
 )
 from puffer_frames.noise.channel import TOTAL_BITS
-from puffer_frames.numbers.progress import watched
-from puffer_frames.numbers.target import Target
-from puffer_frames.numbers.threads import each_of
+from puffer_frames.numbers.arguments import Target
+from puffer_frames.numbers.threads import each_of, watched
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
 _CLASSED = 20_000

@@ -17,8 +17,8 @@ from puffer_frames.loss.joint.lines import JointLaw
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.rounding import up
-from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT, Theorem
 from puffer_frames.priors.joint_counts import JointCounts, JointRows
 from puffer_frames.priors.pairs import Pair, Pairs

@@ -13,8 +13,7 @@ from puffer_frames.frames.series import SeriesColumns
 from puffer_frames.frames.stamps.entries import is_null
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.totals import COLUMNS
-from puffer_frames.numbers.arguments import check_flag, check_word
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target, check_flag, check_word
 from puffer_frames.papers.catalogue import ALONE, MECHANISMS
 from puffer_frames.priors.network import BayesianNetwork
 from puffer_frames.priors.prior import Secret

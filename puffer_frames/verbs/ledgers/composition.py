@@ -15,9 +15,9 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import is_frame, open_table
 from puffer_frames.noise.gaussian import Gaussian
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import as_html, as_text, odds_text, plain, shown, shown_names
 from puffer_frames.numbers.rounding import as_written, sum_as_written, up, up_as_written
-from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED, MIXTURES, PUBLISHED_FOR
 from puffer_frames.priors.apart import by_column, pairs_within
 from puffer_frames.priors.joint_counts import JointCounts

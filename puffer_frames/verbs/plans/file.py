@@ -35,9 +35,18 @@ from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.postprocessing import Replacement
 from puffer_frames.noise.stable import Stable
-from puffer_frames.numbers.json_text import PLAN_BYTES, UnclearJsonError, file_content, parsed, readable
-from puffer_frames.numbers.records import Codec, Form, array_of, refused
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
+from puffer_frames.numbers.records import (
+    PLAN_BYTES,
+    Codec,
+    Form,
+    UnclearJsonError,
+    array_of,
+    file_content,
+    parsed,
+    readable,
+    refused,
+)
 from puffer_frames.papers import catalogue
 from puffer_frames.papers.catalogue import Theorem
 from puffer_frames.priors.joint_counts import JointCounts
