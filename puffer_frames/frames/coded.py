@@ -20,8 +20,8 @@ from puffer_frames.frames.columns import LARGEST_INTEGER, are_written_numbers, f
 from puffer_frames.frames.summary import check_few_levels, levels_of, sort_key, sorted_levels
 from puffer_frames.noise.channel import Integers, looked_up, places_of
 from puffer_frames.noise.draw import Codes, Levels, other_levels
-from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
+from puffer_frames.priors.summary import Level
 
 _FIRST = 1 << 16
 """Rows that mostly hold all levels."""

@@ -25,9 +25,8 @@ from puffer_frames.frames.series import (
 from puffer_frames.frames.tally import other_rows
 from puffer_frames.frames.units import UNIT, UnitColumns, check_one_group, check_unit, group_units
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
-from puffer_frames.priors.series_rows import SeriesRows
+from puffer_frames.priors.series_rows import SeriesRows, UnitRows
 from puffer_frames.priors.unit_laws import rows_of
-from puffer_frames.priors.unit_rows import UnitRows
 
 VALUE = "value"
 VALUES, ROWS, UNITS, LAST = "values", "rows", "units", "last"

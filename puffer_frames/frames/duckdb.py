@@ -34,12 +34,9 @@ from puffer_frames.frames.units import UNIT, UnitColumns, UnitSizes, plain_names
 from puffer_frames.noise.draw import Draw
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.usefulness import evenly
-from puffer_frames.priors.joint_counts import JointCounts
-from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.prior import IndexArray
-from puffer_frames.priors.series_rows import SeriesRows
-from puffer_frames.priors.summary import Summary
-from puffer_frames.priors.unit_rows import UnitRows
+from puffer_frames.priors.series_rows import SeriesRows, UnitRows
+from puffer_frames.priors.summary import JointCounts, LevelCounts, Summary
 
 BATCH = 1 << 17
 """Rows that are read together."""

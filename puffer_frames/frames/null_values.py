@@ -17,7 +17,7 @@ from puffer_frames.errors import ArgumentError, ArgumentTypeError, SuspectValues
 from puffer_frames.frames.columns import Name, NativeFrame, as_names
 from puffer_frames.frames.table import open_table
 from puffer_frames.numbers.presentation import shown
-from puffer_frames.priors.level_counts import Level
+from puffer_frames.priors.summary import Level
 
 Code: TypeAlias = str | bool | int | float
 Codes: TypeAlias = Mapping[str, tuple[Code, ...]]

@@ -18,10 +18,8 @@ from puffer_frames.errors import ArgumentError, ColumnTypeError, PriorError
 from puffer_frames.frames.columns import rows_text, to_floats
 from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.priors.joint_counts import JointCounts
-from puffer_frames.priors.level_counts import Level, LevelCounts
 from puffer_frames.priors.prior import FloatArray, Secret
-from puffer_frames.priors.summary import Counts, Summary
+from puffer_frames.priors.summary import Counts, JointCounts, Level, LevelCounts, Summary
 
 FEWEST_CELLS, MOST_CELLS = 1 << 12, 1 << 16
 """A column of many rows and values is counted in so many cells, between its extremes."""

@@ -21,11 +21,8 @@ from puffer_frames.frames.units import UnitColumns, UnitSizes
 from puffer_frames.noise.draw import Draw
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import check_word
-from puffer_frames.priors.joint_counts import JointCounts
-from puffer_frames.priors.level_counts import LevelCounts
-from puffer_frames.priors.series_rows import SeriesRows
-from puffer_frames.priors.summary import Summary
-from puffer_frames.priors.unit_rows import UnitRows
+from puffer_frames.priors.series_rows import SeriesRows, UnitRows
+from puffer_frames.priors.summary import JointCounts, LevelCounts, Summary
 
 
 class CompleteRows(Protocol):

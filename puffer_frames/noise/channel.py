@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from puffer_frames.noise.adding import BLOCK_ROWS, CHUNK_ROWS, MANY_ROWS
 from puffer_frames.noise.draw import Arrays, Codes, Columns, Levels, Move, other_levels
 from puffer_frames.noise.stream import Purpose, ReleaseKey, Rows, Stream, Workspace
-from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.prior import FloatArray
+from puffer_frames.priors.summary import Level
 
 Number = TypeVar("Number", bound=np.integer[Any])
 Integers: TypeAlias = NDArray[np.integer[Any]]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from puffer_frames.errors import CalibrationError
 from puffer_frames.noise.adding import Reals
 from puffer_frames.noise.stream import Numbers, ReleaseKey, Rows
-from puffer_frames.priors.level_counts import Level
+from puffer_frames.priors.summary import Level
 
 Codes: TypeAlias = NDArray[np.uint16]
 """Places of levels in a list of them."""

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import maximum_flow
 
-from puffer_frames.priors.joint_counts import JointRows
 from puffer_frames.priors.prior import FloatArray
+from puffer_frames.priors.summary import JointRows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

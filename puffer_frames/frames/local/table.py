@@ -39,12 +39,9 @@ from puffer_frames.noise.draw import Codes, Draw, Levels
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.stream import Numbers
 from puffer_frames.noise.usefulness import evenly
-from puffer_frames.priors.joint_counts import JointCounts
-from puffer_frames.priors.level_counts import Level, LevelCounts
 from puffer_frames.priors.prior import FloatArray, IndexArray
-from puffer_frames.priors.series_rows import SeriesRows
-from puffer_frames.priors.summary import Summary
-from puffer_frames.priors.unit_rows import UnitRows
+from puffer_frames.priors.series_rows import SeriesRows, UnitRows
+from puffer_frames.priors.summary import JointCounts, Level, LevelCounts, Summary
 
 
 def coded_column(frame: Frame, name: str, /) -> Coded:

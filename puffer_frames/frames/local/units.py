@@ -29,8 +29,7 @@ from puffer_frames.frames.series import (
 from puffer_frames.frames.units import UnitColumns, UnitSizes, check_one_group, group_units
 from puffer_frames.noise.stream import Purpose, ReleaseKey
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
-from puffer_frames.priors.series_rows import SeriesRows
-from puffer_frames.priors.unit_rows import UnitRows
+from puffer_frames.priors.series_rows import SeriesRows, UnitRows
 
 
 def read_units(frame: Frame, asked: UnitColumns, /) -> UnitRows:

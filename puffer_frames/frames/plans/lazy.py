@@ -52,12 +52,9 @@ from puffer_frames.frames.tally import FoundValues
 from puffer_frames.frames.units import UNIT, UnitColumns, UnitSizes, plain_names, unit_sizes
 from puffer_frames.noise.draw import Draw
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.priors.joint_counts import JointCounts
-from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.prior import IndexArray
-from puffer_frames.priors.series_rows import SeriesRows
-from puffer_frames.priors.summary import Summary
-from puffer_frames.priors.unit_rows import UnitRows
+from puffer_frames.priors.series_rows import SeriesRows, UnitRows
+from puffer_frames.priors.summary import JointCounts, LevelCounts, Summary
 
 _PART = 1 << 25
 """About so many rows are in memory together."""

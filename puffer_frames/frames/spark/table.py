@@ -50,11 +50,8 @@ from puffer_frames.frames.tally import Extent, FoundValues, check_estimate
 from puffer_frames.frames.units import UNIT, UnitColumns, UnitSizes, plain_names, unit_sizes
 from puffer_frames.noise.draw import Draw, other_levels
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.priors.joint_counts import JointCounts
-from puffer_frames.priors.level_counts import LevelCounts
-from puffer_frames.priors.series_rows import SeriesRows
-from puffer_frames.priors.summary import Summary
-from puffer_frames.priors.unit_rows import UnitRows
+from puffer_frames.priors.series_rows import SeriesRows, UnitRows
+from puffer_frames.priors.summary import JointCounts, LevelCounts, Summary
 
 BINARY = "UTF8_BINARY"
 """The collation of text that is compared letter by letter."""

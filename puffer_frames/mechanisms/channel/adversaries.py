@@ -17,9 +17,8 @@ from puffer_frames.mechanisms.channel.best import empirical_laws, stricter
 from puffer_frames.mechanisms.channel.column import InputColumn, known_numbers
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.channel.problem import Law, Laws
-from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.prior import Prior, Secret
-from puffer_frames.priors.summary import Summary
+from puffer_frames.priors.summary import LevelCounts, Summary
 from puffer_frames.scales.learned import Bootstrap, Contamination, LearnedBelief, OtherTable, Population
 
 _UP = 1.0 + 1e-12

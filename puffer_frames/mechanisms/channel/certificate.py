@@ -20,9 +20,9 @@ from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.channel.problem import cost_word
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import plain, rounded_up, shown_names
-from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.pairs import ProtectedPairs
 from puffer_frames.priors.prior import Secret
+from puffer_frames.priors.summary import Level
 from puffer_frames.scales.drift import Batch
 
 SOURCE = "linear program, verified in integers: docs/theory.md, section 16"

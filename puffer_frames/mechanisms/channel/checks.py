@@ -19,8 +19,8 @@ from puffer_frames.mechanisms.channel.problem import Law, Problem, cost_matrix
 from puffer_frames.mechanisms.channel.program import fault
 from puffer_frames.mechanisms.file_checks import agree, check_request, check_secrets, require, tried
 from puffer_frames.noise.channel import TOTAL_BITS, ChannelTable
-from puffer_frames.priors.level_counts import Level, LevelCounts
 from puffer_frames.priors.prior import Secret
+from puffer_frames.priors.summary import Level, LevelCounts
 from puffer_frames.scales.learned import OtherTable
 
 F = TypeVar("F", bound=ChannelFit)

@@ -15,10 +15,9 @@ from puffer_frames.errors import ArgumentError, CalibrationError, RareLevelsWarn
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.channel.problem import cost_matrix
 from puffer_frames.noise.channel import MOST_LEVELS
-from puffer_frames.priors.apart import Groups
-from puffer_frames.priors.level_counts import Level, LevelCounts
+from puffer_frames.priors.pairs import Groups
 from puffer_frames.priors.prior import FloatArray, Secret
-from puffer_frames.priors.summary import Counts, Summary
+from puffer_frames.priors.summary import Counts, Level, LevelCounts, Summary
 
 RARE = 5
 """A level of fewer rows, over all secrets, is rare."""

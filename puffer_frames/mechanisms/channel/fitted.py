@@ -31,12 +31,9 @@ from puffer_frames.mechanisms.request import Request, SecretsOfPairs, named_secr
 from puffer_frames.noise.channel import ChannelTable, JointLevels, LabelChannel, NumberChannel
 from puffer_frames.noise.draw import Draw, Levels
 from puffer_frames.noise.stream import ReleaseKey
-from puffer_frames.priors.apart import by_column, pairs_within
-from puffer_frames.priors.labelled_rows import joint_levels
-from puffer_frames.priors.level_counts import Level, LevelCounts
-from puffer_frames.priors.pairs import Pairs, check_pairs
+from puffer_frames.priors.pairs import Pairs, by_column, check_pairs, pairs_within
 from puffer_frames.priors.prior import Secret
-from puffer_frames.priors.summary import Summary
+from puffer_frames.priors.summary import Level, LevelCounts, Summary, joint_levels
 from puffer_frames.scales.cautions import (
     warn_of_far_values,
     warn_of_few_rows,

@@ -65,10 +65,8 @@ from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import Rows, pairs_text, shown_names
 from puffer_frames.numbers.records import refused
-from puffer_frames.priors.labelled_rows import joint_levels
-from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.prior import Secret
-from puffer_frames.priors.summary import Summary
+from puffer_frames.priors.summary import LevelCounts, Summary, joint_levels
 from puffer_frames.scales.cautions import LARGER, warn_of_moved, warn_of_useless
 from puffer_frames.scales.drift import Batch, protected_here
 

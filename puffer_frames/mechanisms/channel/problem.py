@@ -12,9 +12,9 @@ import numpy as np
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.frames.columns import LARGEST_INTEGER
 from puffer_frames.numbers.arguments import Target
-from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
+from puffer_frames.priors.summary import Level
 
 
 def is_numeric(levels: Sequence[Level], /) -> bool:

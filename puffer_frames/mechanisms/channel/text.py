@@ -24,7 +24,7 @@ from puffer_frames.numbers.presentation import (
     plain,
     upper_text,
 )
-from puffer_frames.priors.level_counts import Level
+from puffer_frames.priors.summary import Level
 from puffer_frames.scales.cautions import moved_text
 from puffer_frames.scales.learned import replaced_rows
 

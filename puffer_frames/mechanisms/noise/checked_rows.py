@@ -35,10 +35,9 @@ from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
 from puffer_frames.mechanisms.noise.strata_plan import as_planned
 from puffer_frames.mechanisms.seam import Owner
-from puffer_frames.priors.apart import by_column
-from puffer_frames.priors.joint_counts import JointCounts
+from puffer_frames.priors.pairs import by_column
 from puffer_frames.priors.prior import Secret
-from puffer_frames.priors.summary import Counts, Summary
+from puffer_frames.priors.summary import Counts, JointCounts, Summary
 from puffer_frames.scales.beliefs import learn
 from puffer_frames.scales.choice import Choice, measure
 from puffer_frames.scales.drift import Batch, protected_here

@@ -30,12 +30,11 @@ from puffer_frames.papers.catalogue import (
     TRANSLATION,
     UBM,
 )
-from puffer_frames.priors.apart import by_column
 from puffer_frames.priors.fitting import group_moments
-from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.law_set import is_refuted
+from puffer_frames.priors.pairs import by_column
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
-from puffer_frames.priors.summary import Summary
+from puffer_frames.priors.summary import JointCounts, Summary
 from puffer_frames.scales.beliefs import learn
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import again, choose_columns

@@ -16,11 +16,9 @@ from puffer_frames.frames.table import CompleteRows, Table
 from puffer_frames.frames.units import UnitSizes
 from puffer_frames.mechanisms.request import Request, is_joint
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.priors.apart import by_column
-from puffer_frames.priors.joint_counts import JointCounts
-from puffer_frames.priors.labelled_rows import labelled, of_levels
+from puffer_frames.priors.pairs import by_column
 from puffer_frames.priors.prior import Secret
-from puffer_frames.priors.summary import Summary
+from puffer_frames.priors.summary import JointCounts, Summary, labelled, of_levels
 from puffer_frames.scales.strata import Stratum
 
 

@@ -19,8 +19,8 @@ from puffer_frames.noise.adding import Reals
 from puffer_frames.noise.channel import JointLevels
 from puffer_frames.noise.draw import Levels, other_levels
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
+from puffer_frames.priors.summary import Level
 
 MOST_ROWS = 200_000
 """Of more rows some are drawn at random, and the plan is made of these."""

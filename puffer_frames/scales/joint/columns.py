@@ -20,9 +20,9 @@ from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.rounding import up
 from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT, Theorem
-from puffer_frames.priors.joint_counts import JointCounts, JointRows
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
+from puffer_frames.priors.summary import JointCounts, JointRows
 from puffer_frames.scales.choice import Choice, require_noise
 from puffer_frames.scales.joint.coupled import (
     EMPIRICAL,

@@ -22,10 +22,10 @@ from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, up
-from puffer_frames.priors.joint_counts import JointCounts, JointRows
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
 from puffer_frames.priors.row_coupling import RowBoxes, coupling_distance, least_distance
+from puffer_frames.priors.summary import JointCounts, JointRows
 from puffer_frames.scales.beliefs import ONLY
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.learned import Bootstrap, Contamination, LearnedBelief

@@ -29,7 +29,7 @@ from puffer_frames.noise.stream import Purpose, ReleaseKey
 from puffer_frames.noise.totals import COLUMNS, AnswerNoise, AnswerRow, answer_row, exact_sum, quotient_row, with_noise
 from puffer_frames.numbers.arguments import Target, check_flag, check_word
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
-from puffer_frames.priors.unit_rows import UnitRows
+from puffer_frames.priors.series_rows import UnitRows
 from puffer_frames.scales.cautions import warn_of_weakness
 from puffer_frames.scales.choice import Choice, check_calibration
 from puffer_frames.scales.learned import POPULATION, LearnedBelief, Population

@@ -49,10 +49,9 @@ from puffer_frames.numbers.records import (
 )
 from puffer_frames.papers import catalogue
 from puffer_frames.papers.catalogue import Theorem
-from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.law_set import LawSet
-from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.prior import FloatArray, Prior
+from puffer_frames.priors.summary import JointCounts, LevelCounts
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.learned import Bootstrap, Contamination, OtherTable, Population
 from puffer_frames.scales.remap import Remap
