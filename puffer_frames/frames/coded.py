@@ -18,8 +18,8 @@ from scipy import sparse
 from puffer_frames.errors import ArgumentTypeError
 from puffer_frames.frames.columns import LARGEST_INTEGER, are_written_numbers, from_text, rows_text
 from puffer_frames.frames.summary import check_few_levels, levels_of, sort_key, sorted_levels
+from puffer_frames.noise.adding import Codes, Levels, other_levels
 from puffer_frames.noise.channel import Integers, looked_up, places_of
-from puffer_frames.noise.draw import Codes, Levels, other_levels
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 from puffer_frames.priors.summary import Level
 

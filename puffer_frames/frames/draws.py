@@ -14,8 +14,7 @@ from puffer_frames.frames.arrow import as_kept, own_entries
 from puffer_frames.frames.coded import as_series, codes_in
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles
-from puffer_frames.noise.adding import Reals
-from puffer_frames.noise.draw import Arrays, Columns, Draw, Levels, Move
+from puffer_frames.noise.adding import Arrays, Columns, Draw, Levels, Move, Reals
 from puffer_frames.noise.stream import Numbers, ReleaseKey, Rows
 from puffer_frames.priors.prior import FloatArray
 

@@ -31,7 +31,7 @@ from puffer_frames.frames.series import SeriesColumns
 from puffer_frames.frames.summary import PLACES, count_in_cells, count_levels, count_rows, count_values, levels_of
 from puffer_frames.frames.tally import Cells, Extent, FoundValues, check_estimate, other_rows
 from puffer_frames.frames.units import UNIT, UnitColumns, UnitSizes, plain_names, unit_sizes
-from puffer_frames.noise.draw import Draw
+from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.usefulness import evenly
 from puffer_frames.priors.prior import IndexArray

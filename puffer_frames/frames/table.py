@@ -18,7 +18,7 @@ from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.series import SeriesColumns
 from puffer_frames.frames.units import UnitColumns, UnitSizes
-from puffer_frames.noise.draw import Draw
+from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import check_word
 from puffer_frames.priors.series_rows import SeriesRows, UnitRows

@@ -25,7 +25,7 @@ from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding
 from puffer_frames.mechanisms.figures import PlanFigures
 from puffer_frames.mechanisms.request import Request, RowsRequest, SecretsOfPairs
-from puffer_frames.noise.draw import Draw
+from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.arguments import Target

@@ -13,8 +13,17 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from puffer_frames.noise.adding import BLOCK_ROWS, CHUNK_ROWS, MANY_ROWS
-from puffer_frames.noise.draw import Arrays, Codes, Columns, Levels, Move, other_levels
+from puffer_frames.noise.adding import (
+    BLOCK_ROWS,
+    CHUNK_ROWS,
+    MANY_ROWS,
+    Arrays,
+    Codes,
+    Columns,
+    Levels,
+    Move,
+    other_levels,
+)
 from puffer_frames.noise.stream import Purpose, ReleaseKey, Rows, Stream, Workspace
 from puffer_frames.priors.prior import FloatArray
 from puffer_frames.priors.summary import Level

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from puffer_frames.errors import CalibrationError
-from puffer_frames.noise.adding import Reals, add_noise
+from puffer_frames.noise.adding import Arrays, Columns, Draw, Levels, Move, Reals, add_noise, numbered
 from puffer_frames.noise.channel import Integers, JointLevels
-from puffer_frames.noise.draw import Arrays, Columns, Draw, Levels, Move, numbered
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds, Replacement, postprocess
 from puffer_frames.noise.stream import Purpose, ReleaseKey, Rows, Workspaces

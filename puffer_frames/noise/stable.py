@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
-from puffer_frames.noise.adding import Open
+from puffer_frames.noise.adding import Open, grid_of
 from puffer_frames.noise.family import ON_GRID, ROUND_UP, NoiseFamily
-from puffer_frames.noise.grid import grid_of
 from puffer_frames.noise.log_ratio import largest_log_ratio
 from puffer_frames.noise.stable_shape import derivatives, stable_shape
 from puffer_frames.noise.stream import Rows, Stream, Words, Workspace

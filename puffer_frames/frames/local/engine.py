@@ -16,7 +16,7 @@ from puffer_frames.frames.coded import codes_in, factorized, ordered_codes_of, t
 from puffer_frames.frames.columns import Frame, to_floats
 from puffer_frames.frames.summary import PLACES, cell_of, levels_of, place_of
 from puffer_frames.frames.tally import tallied_cells
-from puffer_frames.noise.draw import Codes, Levels
+from puffer_frames.noise.adding import Codes, Levels
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.prior import FloatArray, IndexArray
 

@@ -34,8 +34,7 @@ from puffer_frames.frames.series import SeriesColumns
 from puffer_frames.frames.stamps.fingerprint import fingerprint
 from puffer_frames.frames.summary import count_in_cells, count_levels, count_rows, count_values, levels_of
 from puffer_frames.frames.units import UnitColumns, UnitSizes
-from puffer_frames.noise.adding import Reals
-from puffer_frames.noise.draw import Codes, Draw, Levels
+from puffer_frames.noise.adding import Codes, Draw, Levels, Reals
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.stream import Numbers
 from puffer_frames.noise.usefulness import evenly

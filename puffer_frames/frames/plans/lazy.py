@@ -50,7 +50,7 @@ from puffer_frames.frames.summary import (
 )
 from puffer_frames.frames.tally import FoundValues
 from puffer_frames.frames.units import UNIT, UnitColumns, UnitSizes, plain_names, unit_sizes
-from puffer_frames.noise.draw import Draw
+from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.prior import IndexArray
 from puffer_frames.priors.series_rows import SeriesRows, UnitRows

@@ -23,8 +23,7 @@ from puffer_frames.frames.stamps.fingerprint import Fingerprint
 from puffer_frames.frames.stamps.parquet import as_file_metadata
 from puffer_frames.frames.stamps.whole_file import replacing
 from puffer_frames.frames.tally import other_rows
-from puffer_frames.noise.adding import Reals
-from puffer_frames.noise.draw import Levels
+from puffer_frames.noise.adding import Levels, Reals
 from puffer_frames.noise.stream import Rows
 from puffer_frames.noise.usefulness import evenly
 from puffer_frames.priors.prior import FloatArray

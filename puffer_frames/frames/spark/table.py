@@ -48,7 +48,7 @@ from puffer_frames.frames.stamps.parquet import attribute_of, put_attribute
 from puffer_frames.frames.summary import count_in_cells, count_levels, count_rows, count_values, levels_of
 from puffer_frames.frames.tally import Extent, FoundValues, check_estimate
 from puffer_frames.frames.units import UNIT, UnitColumns, UnitSizes, plain_names, unit_sizes
-from puffer_frames.noise.draw import Draw, other_levels
+from puffer_frames.noise.adding import Draw, other_levels
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.series_rows import SeriesRows, UnitRows
 from puffer_frames.priors.summary import JointCounts, LevelCounts, Summary

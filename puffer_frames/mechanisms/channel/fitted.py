@@ -28,8 +28,8 @@ from puffer_frames.mechanisms.channel.column import (
 from puffer_frames.mechanisms.channel.measure import largest_loss, loss_of_channel
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.request import Request, SecretsOfPairs, named_secrets
+from puffer_frames.noise.adding import Draw, Levels
 from puffer_frames.noise.channel import ChannelTable, JointLevels, LabelChannel, NumberChannel
-from puffer_frames.noise.draw import Draw, Levels
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.priors.pairs import Pairs, by_column, check_pairs, pairs_within
 from puffer_frames.priors.prior import Secret

@@ -60,7 +60,7 @@ from puffer_frames.mechanisms.figures import (
 from puffer_frames.mechanisms.file_checks import check_columns
 from puffer_frames.mechanisms.request import Found, Request, RowsRequest, lacking, lean_request, with_other_tables
 from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Owner, Reading, Release
-from puffer_frames.noise.draw import Draw
+from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import Rows, pairs_text, shown_names

@@ -37,9 +37,9 @@ from puffer_frames.mechanisms.noise.text import (
 )
 from puffer_frames.mechanisms.request import Found, Request, RowsRequest, is_joint, with_other_tables
 from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Owner, Reading, Release
+from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.channel import ChannelTable, LabelChannel, randomised_response
 from puffer_frames.noise.column_noise import ByStratum, ColumnNoise
-from puffer_frames.noise.draw import Draw
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.arguments import Target

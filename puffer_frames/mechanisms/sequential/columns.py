@@ -15,9 +15,8 @@ from puffer_frames.frames.columns import LARGEST_INTEGER
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.mechanisms.request import Request
-from puffer_frames.noise.adding import Reals
+from puffer_frames.noise.adding import Levels, Reals, other_levels
 from puffer_frames.noise.channel import JointLevels
-from puffer_frames.noise.draw import Levels, other_levels
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 from puffer_frames.priors.summary import Level

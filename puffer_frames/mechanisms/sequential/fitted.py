@@ -26,8 +26,8 @@ from puffer_frames.mechanisms.sequential.measured import (
 from puffer_frames.mechanisms.sequential.options import Sequential
 from puffer_frames.mechanisms.sequential.plan import make_plan
 from puffer_frames.mechanisms.sequential.release import SequentialPlan, release
+from puffer_frames.noise.adding import Arrays, Codes, Columns, Move, numbered, other_levels
 from puffer_frames.noise.channel import Integers, JointLevels, looked_up
-from puffer_frames.noise.draw import Arrays, Codes, Columns, Move, numbered, other_levels
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.noise.stream import Rows as RowNumbers
 from puffer_frames.priors.pairs import Pairs

@@ -35,8 +35,8 @@ from puffer_frames.mechanisms.sequential.measured import Attack, HeldOut, Kept, 
 from puffer_frames.mechanisms.sequential.options import Sequential
 from puffer_frames.mechanisms.sequential.plan import LEAST_SHARE, keeps_caps, reserve_of
 from puffer_frames.mechanisms.sequential.release import SequentialPlan, Step, Whole, log_likelihoods
+from puffer_frames.noise.adding import Draw, other_levels
 from puffer_frames.noise.channel import TOTAL_BITS, typed
-from puffer_frames.noise.draw import Draw, other_levels
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.presentation import Rows, at_most, odds_text, pairs_text, plain, rounded_up
 from puffer_frames.priors.prior import FloatArray, Secret
