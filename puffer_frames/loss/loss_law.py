@@ -10,8 +10,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from scipy.special import logsumexp
 
-from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.outcome import Loss, WorstCase
+from puffer_frames.loss.outcome import Bracket, Loss, WorstCase
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.pairs import Pair
 from puffer_frames.priors.prior import FloatArray

@@ -12,10 +12,9 @@ import numpy as np
 from scipy import fft
 
 from puffer_frames.loss.atoms.discrete import MOST_PAIRS_IN_CELLS, DiscreteLoss
-from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.loss_law import RatioCells
-from puffer_frames.loss.outcome import Loss, WorstCase
+from puffer_frames.loss.outcome import Bracket, Loss, WorstCase
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.numbers.threads import watched
 from puffer_frames.priors.pairs import Pair

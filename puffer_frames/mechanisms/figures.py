@@ -10,8 +10,7 @@ from typing import Any
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import small_frame
-from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.outcome import Verification
+from puffer_frames.loss.outcome import Bracket, Verification
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import at_most, bars, plain, upper_text
 

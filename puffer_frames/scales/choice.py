@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from puffer_frames.errors import CalibrationError, NoNoiseNeededError, UnsoundTheoremWarning, warn
-from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import Laws
-from puffer_frames.loss.outcome import Loss, Verification, WorstCase
+from puffer_frames.loss.outcome import Bracket, Loss, Verification, WorstCase
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import Target, check_word

@@ -12,10 +12,9 @@ from itertools import combinations
 from typing import cast
 
 from puffer_frames.errors import ArgumentError, CalibrationError, PriorError
-from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import Laws, belief_loss, privacy_loss
 from puffer_frames.loss.noises.coupled import set_distance
-from puffer_frames.loss.outcome import Loss, Verification
+from puffer_frames.loss.outcome import Bracket, Loss, Verification
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import Target

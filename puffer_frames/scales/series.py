@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from puffer_frames.errors import ArgumentError, CalibrationError
-from puffer_frames.loss.atoms.count_windows import WindowedCountLoss
-from puffer_frames.loss.atoms.counts import LONGEST, check_length, count_loss
-from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.outcome import Loss, Verification
+from puffer_frames.loss.atoms.counts import LONGEST, WindowedCountLoss, check_length, count_loss
+from puffer_frames.loss.outcome import Bracket, Loss, Verification
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.rounding import divide_up

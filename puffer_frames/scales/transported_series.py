@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from puffer_frames.errors import ArgumentError
-from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.outcome import Verification
+from puffer_frames.loss.outcome import Bracket, Verification
 from puffer_frames.loss.transported import TransportedLoss, too_many_steps
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.arguments import Target

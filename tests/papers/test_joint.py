@@ -9,8 +9,7 @@ from conftest import few, table
 from scipy.special import logsumexp
 
 from puffer_frames import Noise, calibrate
-from puffer_frames.loss.joint.joint_loss import JointLoss
-from puffer_frames.loss.joint.lines import JointLaw, PlacedLaws
+from puffer_frames.loss.joint.joint_loss import JointLaw, JointLoss, PlacedLaws
 from puffer_frames.priors.row_coupling import RowBoxes, coupling_distance
 from puffer_frames.scales.joint.exchange import joint_scales
 

@@ -14,9 +14,9 @@ from puffer_frames import Noise, Stable, WeakGuaranteeWarning
 from puffer_frames.core import Prior, hockey_stick, pure_loss, smallest_scale, w_infinity
 from puffer_frames.errors import PriorError
 from puffer_frames.frames import summary
-from puffer_frames.loss.atoms import cell_means
-from puffer_frames.loss.atoms.cell_means import CellMeansLoss
+from puffer_frames.loss import displaced
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
+from puffer_frames.loss.displaced import CellMeansLoss
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.noises import stable_noise
 from puffer_frames.loss.noises.stable_noise import GaussianCellMeansLoss
@@ -327,13 +327,13 @@ def test_means_of_cells_hold_the_exact_loss(seed):
 
 def test_faults_of_the_means_are_found(monkeypatch):
     """The oracle can fail: values are taken to lie at the means of their cells."""
-    usual = cell_means._AtScale.largest_ratio
+    usual = displaced._AtScale.largest_ratio
 
     def at_means(at, i, least):
         return usual(replace(at, mass=0.0 * at.mass, log_high=at.log_low), i, least)
 
-    monkeypatch.setattr(cell_means._AtScale, "largest_ratio", at_means)
-    monkeypatch.setattr(cell_means._AtScale, "growth", lambda *_: (1.0, 0.0))
+    monkeypatch.setattr(displaced._AtScale, "largest_ratio", at_means)
+    monkeypatch.setattr(displaced._AtScale, "growth", lambda *_: (1.0, 0.0))
     assert outside(60, seed=0) > 10
 
 

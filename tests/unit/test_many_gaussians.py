@@ -12,8 +12,7 @@ import puffer_frames.priors.bands
 from puffer_frames.core import Prior, fit_gaussian, smallest_scale
 from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.engine import MOST_SECRETS, privacy_loss
-from puffer_frames.loss.mixtures.many_gaussians import FEWEST_BANDED, ManyGaussiansLoss
-from puffer_frames.loss.mixtures.mixture import MixtureLoss
+from puffer_frames.loss.mixtures.mixture import FEWEST_BANDED, ManyGaussiansLoss, MixtureLoss
 from puffer_frames.loss.noises.gaussian_noise import GaussianNoiseLoss, ManyWidenedLoss
 from puffer_frames.noise.families import GAUSSIAN
 from puffer_frames.numbers.arguments import Target

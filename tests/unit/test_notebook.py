@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from puffer_frames import Channel, Noise, certificate_of
-from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.outcome import Bracket
 from puffer_frames.numbers.presentation import as_html, as_text, bars, line, matrix
 
 

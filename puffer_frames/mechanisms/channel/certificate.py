@@ -12,8 +12,7 @@ from puffer_frames.certificates.release_facts import is_warned
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.errors import KeptColumnWarning, PufferWarning, RowOrderWarning
-from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.outcome import Verification
+from puffer_frames.loss.outcome import Bracket, Verification
 from puffer_frames.mechanisms.channel.best import FoundChannel
 from puffer_frames.mechanisms.channel.column import RARE
 from puffer_frames.mechanisms.channel.options import Channel

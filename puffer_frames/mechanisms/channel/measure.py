@@ -10,8 +10,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.outcome import Verification
+from puffer_frames.loss.outcome import Bracket, Verification
 from puffer_frames.mechanisms.channel.adversaries import distance_left
 from puffer_frames.mechanisms.channel.best import FoundChannel
 from puffer_frames.mechanisms.channel.problem import Law

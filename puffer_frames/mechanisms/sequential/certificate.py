@@ -11,8 +11,7 @@ from puffer_frames.certificates.record import MOST_VALUES, Certificate
 from puffer_frames.certificates.sentences import say, warnings_of
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.certificates.version import __version__
-from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.outcome import Verification
+from puffer_frames.loss.outcome import Bracket, Verification
 from puffer_frames.mechanisms.seam import Fitted, Release
 from puffer_frames.mechanisms.sequential.fitted import TableFit
 from puffer_frames.mechanisms.sequential.measured import CONFIDENCE

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
-from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.joint.lines import JointLaw
-from puffer_frames.loss.outcome import Verification
+from puffer_frames.loss.joint.joint_loss import JointLaw
+from puffer_frames.loss.outcome import Bracket, Verification
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import Target

@@ -13,11 +13,9 @@ import numpy as np
 from scipy.optimize import minimize
 
 from puffer_frames.errors import ArgumentError, CalibrationError
-from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.joint.joint_loss import JointLoss, WrongRows
+from puffer_frames.loss.joint.joint_loss import JointLaw, JointLoss, WrongRows
 from puffer_frames.loss.joint.joint_stick import JointStick
-from puffer_frames.loss.joint.lines import JointLaw
-from puffer_frames.loss.outcome import Verification
+from puffer_frames.loss.outcome import Bracket, Verification
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import Target

@@ -26,8 +26,7 @@ from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 from puffer_frames.certificates.version import __version__
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PlanFileError
 from puffer_frames.frames.stamps.whole_file import replacing
-from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.outcome import Verification
+from puffer_frames.loss.outcome import Bracket, Verification
 from puffer_frames.mechanisms import registry
 from puffer_frames.mechanisms.request import Request
 from puffer_frames.mechanisms.seam import Compared
