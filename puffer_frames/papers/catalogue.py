@@ -14,9 +14,8 @@ from puffer_frames.numbers.arguments import Target, check_word
 from puffer_frames.numbers.rounding import subtract_up
 from puffer_frames.papers.bernoulli import bernoulli_scale
 from puffer_frames.papers.bounded import bounded_scales
-from puffer_frames.papers.gaussian import gaussian_scale, translation_scale
+from puffer_frames.papers.gaussian import gaussian_scale, mixture_scale, translation_scale, ubm_scale
 from puffer_frames.papers.kantorovich import kantorovich_scale
-from puffer_frames.papers.mixture import mixture_scale, ubm_scale
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Prior, Secret
 

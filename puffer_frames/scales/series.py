@@ -20,9 +20,8 @@ from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.rounding import divide_up
 from puffer_frames.papers.catalogue import ALONE, MECHANISMS, PUBLISHED_FOR, QUILT_CLASS
 from puffer_frames.papers.neighbours import neighbour_sum
-from puffer_frames.papers.quilt.gaps import Windows, gap_influence, gap_quilt, node_quilts
 from puffer_frames.papers.quilt.networks import network_quilts
-from puffer_frames.papers.quilt.nodes import Quilt, QuiltScale
+from puffer_frames.papers.quilt.nodes import Quilt, QuiltScale, Windows, gap_influence, gap_quilt, node_quilts
 from puffer_frames.papers.quilt.scales import Chain, approx_quilts, exact_quilts, largest_over
 from puffer_frames.priors.markov import ChainBox, MarkovChain
 from puffer_frames.priors.network import BayesianNetwork
