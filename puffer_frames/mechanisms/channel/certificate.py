@@ -14,9 +14,8 @@ from puffer_frames.certificates.statement import Statement
 from puffer_frames.errors import KeptColumnWarning, PufferWarning, RowOrderWarning
 from puffer_frames.loss.outcome import Bracket, Verification
 from puffer_frames.mechanisms.channel.best import FoundChannel
-from puffer_frames.mechanisms.channel.column import RARE
 from puffer_frames.mechanisms.channel.options import Channel
-from puffer_frames.mechanisms.channel.problem import cost_word
+from puffer_frames.mechanisms.channel.problem import RARE, cost_word
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import plain, rounded_up, shown_names
 from puffer_frames.priors.pairs import ProtectedPairs

@@ -10,10 +10,9 @@ from typing import TypeVar, cast
 import numpy as np
 
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.mechanisms.channel.adversaries import Adversary, adversaries
 from puffer_frames.mechanisms.channel.best import best_of_subsets, kept_statistics, placed_laws, seeing
 from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit
-from puffer_frames.mechanisms.channel.measure import loss_of_channel
+from puffer_frames.mechanisms.channel.measure import Adversary, adversaries, loss_of_channel
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.channel.problem import Law, Problem, cost_matrix
 from puffer_frames.mechanisms.channel.program import fault

@@ -11,7 +11,7 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.null_values import merged_frame, with_nulls
 from puffer_frames.frames.summary import check_few_levels, least_width, most_filled, width_for
 from puffer_frames.frames.table import Table, open_table
-from puffer_frames.mechanisms.channel.column import OTHER
+from puffer_frames.mechanisms.channel.problem import OTHER
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
 from puffer_frames.mechanisms.request import Request, is_coupled, is_joint
 from puffer_frames.noise.gaussian import Gaussian
