@@ -407,7 +407,7 @@ def test_two_of_five_times(initial):
 
 def test_one_quilt_for_all_nodes_needs_a_little_more(monkeypatch):
     """Where there are too many nodes for quilts of their own."""
-    monkeypatch.setattr(nodes_module, "_MOST_NODES", 0.0)
+    monkeypatch.setattr(nodes_module, "_MOST_GAPPED_NODES", 0.0)
     times = [k for k in range(120) if k % 5 in (0, 1)]
     assert released(STAY, times, epsilon=1.0, start="stationary") == pytest.approx(12.822556, rel=1e-6)
 
