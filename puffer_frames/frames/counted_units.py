@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -12,8 +12,9 @@ import polars as pl
 
 from puffer_frames.errors import ArgumentTypeError
 from puffer_frames.frames.coded import numbered
-from puffer_frames.frames.columns import check_labelled, check_rows, to_floats
-from puffer_frames.frames.roles import check_numbers, no_complete_row
+from puffer_frames.frames.columns import Name, check_labelled, check_rows, to_floats
+from puffer_frames.frames.forked import check_process
+from puffer_frames.frames.roles import check_numbers, kind_of, no_complete_row
 from puffer_frames.frames.series import (
     SeriesColumns,
     Step,
@@ -23,7 +24,16 @@ from puffer_frames.frames.series import (
     numbers_of_states,
 )
 from puffer_frames.frames.tally import other_rows
-from puffer_frames.frames.units import UNIT, UnitColumns, check_one_group, check_unit, group_units
+from puffer_frames.frames.units import (
+    UNIT,
+    UnitColumns,
+    UnitSizes,
+    check_one_group,
+    check_unit,
+    group_units,
+    plain_names,
+    unit_sizes,
+)
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 from puffer_frames.priors.series_rows import SeriesRows, UnitRows
 from puffer_frames.priors.unit_laws import rows_of
@@ -39,18 +49,45 @@ _IN_WORD = 6
 """So many counts share a word: each has ten bits or more."""
 
 
-class PlainColumns(Protocol):
-    """A table whose columns can have plain names, in which no engine finds a pattern."""
+class PlanTable(Protocol):
+    """What the tables share whose rows are counted where they lie, as `table.Table` says."""
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The table's own."""
+    __slots__ = ()
+
+    engine: ClassVar[UnitEngine]
+
+    names: tuple[str, ...]
+    """The table's own."""
 
     def plain(self, named: Mapping[str, str], /) -> Any:
         """A native lazy frame of some columns, from plain name to name. Text is compared letter by letter."""
 
     def dtypes(self, names: Sequence[str], /) -> Mapping[str, nw.dtypes.DType]:
         """Dtypes of columns as they are read."""
+
+    @property
+    def labels(self) -> Sequence[Name]:
+        return self.names
+
+    def kind_of(self, name: str, /) -> str:
+        return kind_of(self.dtypes([name])[name])
+
+    def unit_sizes(self, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str) -> UnitSizes:
+        of_groups, of_values = plain_names(groups, values)
+        rows = self.plain({UNIT: unit, **of_groups, **of_values})
+        return unit_sizes(rows, unit=unit, groups=of_groups, values=of_values, nulls=nulls)
+
+    def read_units(self, asked: UnitColumns, /) -> UnitRows:
+        check_process()
+        return count_units(self, asked, self.engine)
+
+    def read_series(self, asked: SeriesColumns, /) -> SeriesRows:
+        check_process()
+        return count_series(self, asked, self.engine)
+
+    def with_levels(self, *, known: Collection[str], rows: int) -> Self:
+        del known, rows
+        return self
 
 
 class UnitEngine(Protocol):
@@ -84,7 +121,7 @@ def largest(group: str, /) -> str:
     return f"largest_{group}"
 
 
-def count_units(table: PlainColumns, asked: UnitColumns, engine: UnitEngine, /) -> UnitRows:
+def count_units(table: PlanTable, asked: UnitColumns, engine: UnitEngine, /) -> UnitRows:
     """Units by what they add.
 
     Raises ArgumentError, ArgumentTypeError, PriorError for dtypes, missing values, an empty frame, and a unit in two
@@ -127,7 +164,7 @@ def count_units(table: PlainColumns, asked: UnitColumns, engine: UnitEngine, /) 
     return found.as_two().rows(asked, list(groups))
 
 
-def check_columns(table: PlainColumns, /) -> None:
+def check_columns(table: PlanTable, /) -> None:
     """Raise PriorError for a table without a column: it has no rows."""
     check_rows(len(table.names))
 
@@ -139,7 +176,7 @@ def as_text(frame: Any, labels: Mapping[str, str], /) -> Any:
     return frame.with_columns(nw.col(*categories).cast(nw.String)) if categories else frame
 
 
-def _check_dtypes(table: PlainColumns, labels: Mapping[str, str], asked: UnitColumns) -> None:
+def _check_dtypes(table: PlanTable, labels: Mapping[str, str], asked: UnitColumns) -> None:
     dtypes = table.dtypes(asked.all)
     for alias, name in labels.items():
         check_unit(dtypes[name], f"the unit column {name!r}" if alias == UNIT else f"the column {name!r}")
@@ -400,7 +437,7 @@ LayOut: TypeAlias = Callable[[Any, SeriesColumns, int], SeriesRows | None]
 
 
 def count_series(
-    table: PlainColumns, asked: SeriesColumns, engine: UnitEngine, /, *, lay_out: LayOut | None = None
+    table: PlanTable, asked: SeriesColumns, engine: UnitEngine, /, *, lay_out: LayOut | None = None
 ) -> SeriesRows:
     """Series of all units, as `Table.read_series`.
 
@@ -425,7 +462,7 @@ def count_series(
     return _series_rows(found, each, asked)
 
 
-def _checked(table: PlainColumns, asked: SeriesColumns, engine: UnitEngine) -> tuple[Any, bool, int, int]:
+def _checked(table: PlanTable, asked: SeriesColumns, engine: UnitEngine) -> tuple[Any, bool, int, int]:
     """The rows, with times as numbers; whether these are floats; and how many rows there are, and with a state."""
     labels = {STATE: asked.state} | ({} if asked.unit is None else {UNIT: asked.unit})
     check_columns(table)

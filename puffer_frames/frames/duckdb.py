@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from puffer_frames.errors import ArgumentTypeError, CalibrationError, PufferWarning, RowOrderWarning
 from puffer_frames.frames import kept, summary
 from puffer_frames.frames.coded import Coded, Numbered, some_entries
-from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows
-from puffer_frames.frames.counted_units import ROWS, VALUE, VALUES, count_series, count_units, largest, least
+from puffer_frames.frames.columns import NativeFrame, check_column_names, check_rows
+from puffer_frames.frames.counted_units import ROWS, VALUE, VALUES, PlanTable, largest, least
 from puffer_frames.frames.draws import NUMBER, Draws, NoiseStep, Released
 from puffer_frames.frames.extensions import readable
 from puffer_frames.frames.forked import check_process
@@ -26,17 +26,13 @@ from puffer_frames.frames.kept import Evidence
 from puffer_frames.frames.local.kinds import ArrowTable
 from puffer_frames.frames.local.looks import kept_warnings, order_warnings
 from puffer_frames.frames.order import Windows
-from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, kind_of, no_complete_row
-from puffer_frames.frames.series import SeriesColumns
-from puffer_frames.frames.summary import PLACES, count_in_cells, count_levels, count_rows, count_values, levels_of
-from puffer_frames.frames.tally import Cells, Extent, FoundValues, check_estimate, other_rows
-from puffer_frames.frames.units import UNIT, UnitColumns, UnitSizes, plain_names, unit_sizes
+from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, no_complete_row
+from puffer_frames.frames.summary import PLACES
+from puffer_frames.frames.tally import Cells, CountedRows, Extent, FoundValues, check_estimate, other_rows
+from puffer_frames.frames.units import UNIT
 from puffer_frames.noise.adding import Draw
-from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.usefulness import evenly
 from puffer_frames.priors.prior import IndexArray
-from puffer_frames.priors.series_rows import SeriesRows, UnitRows
-from puffer_frames.priors.summary import JointCounts, LevelCounts, Summary
 
 BATCH = 1 << 17
 """Rows that are read together."""
@@ -210,7 +206,7 @@ CHECK, GIVEN = "digest", "given"
 
 
 @dataclass(frozen=True, slots=True)
-class DuckTable:
+class DuckTable(PlanTable):
     """A relation: a query that DuckDB runs anew whenever its rows are asked for.
 
     The rows that come without a `row_id` are read once, into an Arrow table, and numbered as they come. From there on
@@ -222,6 +218,7 @@ class DuckTable:
     relation: Relation
     names: tuple[str, ...]
 
+    engine = DuckUnits()
     is_plan = False
 
     @classmethod
@@ -231,43 +228,18 @@ class DuckTable:
         check_column_names(names)
         return cls(relation, names)
 
-    @property
-    def labels(self) -> Sequence[Name]:
-        """Text."""
-        return self.names
-
-    def kind_of(self, name: str, /) -> str:
-        """By the schema."""
-        return kind_of(self._schema([name])[name])
-
     def in_memory(self) -> ArrowTable:
         """Read once."""
         return self._read(self.names)
 
     run = in_memory
 
-    def unit_sizes(self, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str) -> UnitSizes:
-        """By one group-by, as `unit_sizes.unit_sizes`."""
-        of_groups, of_values = plain_names(groups, values)
-        rows = self.plain({UNIT: unit, **of_groups, **of_values})
-        return unit_sizes(rows, unit=unit, groups=of_groups, values=of_values, nulls=nulls)
-
-    def read_units(self, asked: UnitColumns, /) -> UnitRows:
-        """By SQL, as `counted_units.count_units`."""
-        check_process()
-        return count_units(self, asked, DuckUnits())
-
-    def read_series(self, asked: SeriesColumns, /) -> SeriesRows:
-        """By windows, as `counted_units.count_series`."""
-        check_process()
-        return count_series(self, asked, DuckUnits())
-
     def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
         """An Arrow table."""
         return self._read(list(labels), limit=0).answers(labels=labels, numbers=numbers)
 
     def plain(self, named: Mapping[str, str], /) -> Relation:
-        """As `counted_units.PlainColumns`."""
+        """As `counted_units.PlanTable`."""
         return selected(self.relation, {alias: self._sql(name) for alias, name in named.items()})
 
     def _sql(self, name: str) -> str:
@@ -277,7 +249,7 @@ class DuckTable:
         return f'#{place + 1} COLLATE "binary"' if text else f"#{place + 1}"
 
     def dtypes(self, names: Sequence[str], /) -> Mapping[str, nw.dtypes.DType]:
-        """As `counted_units.PlainColumns`."""
+        """As `counted_units.PlanTable`."""
         return self._schema(names) if names else {}
 
     def fingerprint(self, *, like: str = "") -> str:
@@ -297,11 +269,6 @@ class DuckTable:
             got="a DuckDB relation",
             hint="Attach it to the rows: certificate.attach(relation.to_arrow_table()).",
         )
-
-    def with_levels(self, *, known: Collection[str], rows: int) -> DuckTable:
-        """Its columns are not looked into before they are read."""
-        del known, rows
-        return self
 
     def is_in_place(self, *, known: Collection[str]) -> bool:
         """To be asked of the rows."""
@@ -374,7 +341,7 @@ class DuckTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DuckRows:
+class DuckRows(CountedRows):
     """Complete rows of a relation: `secret_0`, ..., `public_0`, ..., `keep_0`, ..., and where it has one its number."""
 
     rows: Relation
@@ -389,33 +356,6 @@ class DuckRows:
     layout: RowOrder
     nulls: str
 
-    def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
-        """By SQL, whose results alone reach memory; raises CalibrationError where the rows change meanwhile."""
-        return {
-            name: count_values(self._values(k), groups=self.roles.groups, public=name, domain=domain.get(name))
-            for k, name in enumerate(self.roles.public)
-            if name in self.roles.numbers
-        }
-
-    def finer(self, name: str, width: float, domain: Bounds | None, /) -> Summary:
-        """By SQL."""
-        values = self._values(self.roles.public.index(name))
-        return count_in_cells(values, width, groups=self.roles.groups, public=name, domain=domain)
-
-    def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
-        """By SQL; raises CalibrationError where the rows change meanwhile."""
-        names = self.roles.numbers
-        counted = self._counted({f"value_{k}": f"public_{self.roles.public.index(n)}" for k, n in enumerate(names)})
-        return count_rows(counted, groups=self.roles.groups, public=names, domain=domain)
-
-    def level_counts(self, name: str, /) -> LevelCounts:
-        """By SQL; raises CalibrationError where the rows change meanwhile."""
-        k = self.roles.public.index(name)
-        check_estimate(self.found[f"different_{k}"], name=name)
-        counted = self._counted({"value": f"public_{k}"})
-        levels = levels_of(counted["value"], name=name)
-        return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls)
-
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         """By SQL; raises CalibrationError where all rows are read, and are others than those of the first pass."""
         named = self.roles.read_as(names)
@@ -428,9 +368,16 @@ class DuckRows:
             raise _changed("the counts")
         return some_entries({name: found[alias] for name, alias in named.items()}, None, coded=self.roles.labels)
 
-    def _values(self, k: int) -> FoundValues:
+    def check_levels(self, name: str, /) -> None:
+        check_estimate(self.found[f"different_{self.roles.public.index(name)}"], name=name)
+
+    def counted(self, names: Mapping[str, str], /) -> nw.DataFrame[Any]:
+        return self._counted({alias: f"public_{self.roles.public.index(name)}" for name, alias in names.items()})
+
+    def values_of(self, name: str, /) -> FoundValues:
+        k = self.roles.public.index(name)
         return FoundValues(
-            dtype=self.schema[self.roles.public[k]],
+            dtype=self.schema[name],
             extent=Extent(
                 missing=self.found[f"missing_{k}"],
                 infinite=self.found[f"infinite_{k}"],

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -16,10 +16,23 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.columns import to_floats
-from puffer_frames.frames.summary import PLACES, cell_of, cell_width, check_few_levels, place_of
+from puffer_frames.frames.roles import Roles
+from puffer_frames.frames.summary import (
+    PLACES,
+    cell_of,
+    cell_width,
+    check_few_levels,
+    count_in_cells,
+    count_levels,
+    count_rows,
+    count_values,
+    levels_of,
+    place_of,
+)
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.threads import each_of
 from puffer_frames.priors.prior import FloatArray, IndexArray
+from puffer_frames.priors.summary import JointCounts, LevelCounts, Summary
 
 _INFINITY = float("inf")
 _MARGIN = 4
@@ -125,6 +138,48 @@ def _wider(table: pl.DataFrame, times: int) -> pl.DataFrame:
     """Counts in cells so many times as wide; the sums of the places are rounded down."""
     narrow = pl.col("value") % times * pl.col("count") * PLACES + pl.col("place")
     return table.with_columns(value=pl.col("value") // times, place=narrow // times)
+
+
+class CountedRows(Protocol):
+    """What complete rows share that are counted where they lie, as `table.CompleteRows` says.
+
+    Only the results of the counts reach memory. Each count raises CalibrationError where the rows are others than those
+    of the first pass.
+    """
+
+    __slots__ = ()
+
+    roles: Roles
+    nulls: str
+
+    def values_of(self, name: str, /) -> FoundValues:
+        """A public column of numbers."""
+
+    def counted(self, names: Mapping[str, str], /) -> nw.DataFrame[Any]:
+        """Rows per secret and value of some public columns, which are given other names."""
+
+    def check_levels(self, name: str, /) -> None:
+        """Raise ArgumentError where the first pass leaves no doubt that a column of labels has too many levels."""
+
+    def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
+        return {
+            name: count_values(self.values_of(name), groups=self.roles.groups, public=name, domain=domain.get(name))
+            for name in self.roles.numbers
+        }
+
+    def finer(self, name: str, width: float, domain: Bounds | None, /) -> Summary:
+        return count_in_cells(self.values_of(name), width, groups=self.roles.groups, public=name, domain=domain)
+
+    def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
+        names = self.roles.numbers
+        counted = self.counted({name: f"value_{k}" for k, name in enumerate(names)})
+        return count_rows(counted, groups=self.roles.groups, public=names, domain=domain)
+
+    def level_counts(self, name: str, /) -> LevelCounts:
+        self.check_levels(name)
+        counted = self.counted({name: "value"})
+        levels = levels_of(counted["value"], name=name)
+        return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls)
 
 
 def check_estimate(different: float, /, *, name: str) -> None:

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from puffer_frames.errors import ArgumentError, PufferWarning
 from puffer_frames.frames import summary
 from puffer_frames.frames.coded import Coded, Numbered, some_entries
-from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows
+from puffer_frames.frames.columns import NativeFrame, check_column_names, check_rows
 from puffer_frames.frames.counted_units import (
     ROWS,
     STATE,
     TIME,
     VALUE,
     VALUES,
+    PlanTable,
     count_series,
-    count_units,
     largest,
     least,
     numbered_entries,
@@ -37,24 +37,15 @@ from puffer_frames.frames.local.own import used_dtype, without_enums
 from puffer_frames.frames.plans.source import Source, Watch
 from puffer_frames.frames.plans.survey import Survey, survey
 from puffer_frames.frames.plans.trace import NUMBER, Compared
-from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, kind_of, no_complete_row
+from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, no_complete_row
 from puffer_frames.frames.series import FIRST_STATE, NO_STATE, Layout, SeriesColumns, Timeline, numbers_of_states
 from puffer_frames.frames.stamps.parquet import attribute_of, put_attribute
-from puffer_frames.frames.summary import (
-    check_few_levels,
-    count_in_cells,
-    count_levels,
-    count_rows,
-    count_values,
-    levels_of,
-)
-from puffer_frames.frames.tally import FoundValues
-from puffer_frames.frames.units import UNIT, UnitColumns, UnitSizes, plain_names, unit_sizes
+from puffer_frames.frames.summary import check_few_levels
+from puffer_frames.frames.tally import CountedRows, FoundValues
+from puffer_frames.frames.units import UNIT
 from puffer_frames.noise.adding import Draw
-from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.prior import IndexArray
-from puffer_frames.priors.series_rows import SeriesRows, UnitRows
-from puffer_frames.priors.summary import JointCounts, LevelCounts, Summary
+from puffer_frames.priors.series_rows import SeriesRows
 
 _PART = 1 << 25
 """About so many rows are in memory together."""
@@ -234,13 +225,14 @@ _UNORDERED = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LazyTable:
+class LazyTable(PlanTable):
     """A plan whose columns are named by position: Polars reads names like "^x$" as patterns."""
 
     plan: pl.LazyFrame
     names: tuple[str, ...]
     schema: Mapping[str, nw.dtypes.DType]
 
+    engine = PolarsUnits()
     is_plan = True
 
     @classmethod
@@ -252,30 +244,11 @@ class LazyTable:
         check_column_names(schema.names())
         return cls(plan=plan, names=tuple(schema.names()), schema=dict(schema))
 
-    @property
-    def labels(self) -> Sequence[Name]:
-        """Text."""
-        return self.names
-
-    def kind_of(self, name: str, /) -> str:
-        """By the schema."""
-        return kind_of(self.schema[name])
-
     def in_memory(self) -> PolarsTable:
         """Collected."""
         return PolarsTable(self.plan.collect())
 
     run = in_memory
-
-    def unit_sizes(self, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str) -> UnitSizes:
-        """By one group-by, as `unit_sizes.unit_sizes`."""
-        of_groups, of_values = plain_names(groups, values)
-        rows = self.plain({UNIT: unit, **of_groups, **of_values})
-        return unit_sizes(rows, unit=unit, groups=of_groups, values=of_values, nulls=nulls)
-
-    def read_units(self, asked: UnitColumns, /) -> UnitRows:
-        """By group-bys of the streaming engine, as `counted_units.count_units`."""
-        return count_units(self, asked, PolarsUnits())
 
     def read_series(self, asked: SeriesColumns, /) -> SeriesRows:
         """As `counted_units.count_series`: on a line, or by windows."""
@@ -286,11 +259,11 @@ class LazyTable:
         return PolarsTable(self.plan.collect_schema().to_frame()).answers(labels=labels, numbers=numbers)
 
     def dtypes(self, names: Sequence[str], /) -> Mapping[str, nw.dtypes.DType]:
-        """As `counted_units.PlainColumns`."""
+        """As `counted_units.PlanTable`."""
         return {name: self.schema[name] for name in names}
 
     def plain(self, named: Mapping[str, str], /) -> pl.LazyFrame:
-        """As `counted_units.PlainColumns`."""
+        """As `counted_units.PlanTable`."""
         return self.plan.select(pl.nth(self.names.index(name)).alias(alias) for alias, name in named.items())
 
     def fingerprint(self, *, like: str = "") -> str:
@@ -304,11 +277,6 @@ class LazyTable:
     def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
         """As an attribute."""
         return put_attribute(self.plan, metadata)
-
-    def with_levels(self, *, known: Collection[str], rows: int) -> LazyTable:
-        """Its columns are not looked into before it is run."""
-        del known, rows
-        return self
 
     def is_in_place(self, *, known: Collection[str]) -> bool:
         """To be asked of the rows."""
@@ -376,7 +344,7 @@ class LazyTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LazyRows:
+class LazyRows(CountedRows):
     """Complete rows of a plan: columns `secret_0`, ..., `public_0`, ..., perhaps `NUMBER`, and `keep_0`, ..."""
 
     rows: pl.LazyFrame
@@ -386,33 +354,6 @@ class LazyRows:
     survey: Survey
     """What one run found, and every other must repeat."""
     nulls: str
-
-    def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
-        """Of what the survey counted, or else by group-bys of the streaming engine."""
-        return {
-            name: count_values(self._values(name), groups=self.roles.groups, public=name, domain=domain.get(name))
-            for name in self.roles.numbers
-        }
-
-    def finer(self, name: str, width: float, domain: Bounds | None, /) -> Summary:
-        """By a group-by of the streaming engine."""
-        return count_in_cells(self._values(name), width, groups=self.roles.groups, public=name, domain=domain)
-
-    def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
-        """By one group-by of the streaming engine."""
-        names, watch = self.roles.numbers, Watch()
-        counted = _counted(
-            self._grouped({name: f"value_{k}" for k, name in enumerate(names)}, watch), None, watch=watch
-        )
-        return count_rows(nw.from_native(counted), groups=self.roles.groups, public=names, domain=domain)
-
-    def level_counts(self, name: str, /) -> LevelCounts:
-        """By a group-by of the streaming engine."""
-        check_few_levels(self.survey.different[self.roles.coded.index(name)], name=name)
-        watch = Watch()
-        counted = _counted(self._grouped({name: "value"}, watch), None, watch=watch)
-        levels = levels_of(counted["value"], name=name)
-        return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls)
 
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         """By one run, which is compared with the survey."""
@@ -429,7 +370,14 @@ class LazyRows:
         compared = Compared(rows=self.rows, checked=self._checked(), trace=self.survey.trace)
         return compared.plan([*self.roles.plain("secret"), *named], over=watch.over).rename(named)
 
-    def _values(self, name: str) -> FoundValues:
+    def check_levels(self, name: str, /) -> None:
+        check_few_levels(self.survey.different[self.roles.coded.index(name)], name=name)
+
+    def counted(self, names: Mapping[str, str], /) -> nw.DataFrame[Any]:
+        watch = Watch()
+        return _counted(self._grouped(names, watch), None, watch=watch)
+
+    def values_of(self, name: str, /) -> FoundValues:
         k, watch = self.roles.numbers.index(name), Watch()
         column = pl.col(f"public_{self.roles.public.index(name)}")
         different = self.rows.select(column.approx_n_unique())  # decides on no count, but how to count

@@ -27,12 +27,11 @@ from pyspark.sql.types import (
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PufferWarning
 from puffer_frames.frames.coded import Coded, Numbered, fits, known_levels, natural, some_entries
-from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows, rows_text
-from puffer_frames.frames.counted_units import ROWS, VALUE, VALUES, count_series, count_units, largest, least
+from puffer_frames.frames.columns import NativeFrame, check_column_names, check_rows, rows_text
+from puffer_frames.frames.counted_units import ROWS, VALUE, VALUES, PlanTable, largest, least
 from puffer_frames.frames.draws import NUMBER, PLACE_BITS, Draws, NoiseStep, Released
 from puffer_frames.frames.local.kinds import PandasTable
-from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, kind_of, no_complete_row
-from puffer_frames.frames.series import SeriesColumns
+from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, no_complete_row
 from puffer_frames.frames.spark.batches import CHECK, SUMS, SummedNoise, SumStep, total_of, totals
 from puffer_frames.frames.spark.passes import (
     changed,
@@ -45,13 +44,9 @@ from puffer_frames.frames.spark.passes import (
 )
 from puffer_frames.frames.stamps.fingerprint import RowSums
 from puffer_frames.frames.stamps.parquet import attribute_of, put_attribute
-from puffer_frames.frames.summary import count_in_cells, count_levels, count_rows, count_values, levels_of
-from puffer_frames.frames.tally import Extent, FoundValues, check_estimate
-from puffer_frames.frames.units import UNIT, UnitColumns, UnitSizes, plain_names, unit_sizes
+from puffer_frames.frames.tally import CountedRows, Extent, FoundValues, check_estimate
+from puffer_frames.frames.units import UNIT
 from puffer_frames.noise.adding import Draw, other_levels
-from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.priors.series_rows import SeriesRows, UnitRows
-from puffer_frames.priors.summary import JointCounts, LevelCounts, Summary
 
 BINARY = "UTF8_BINARY"
 """The collation of text that is compared letter by letter."""
@@ -142,7 +137,7 @@ SparkFrame: TypeAlias = Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SparkTable:
+class SparkTable(PlanTable):
     """A Spark frame under plain names: `c0`, `c1`, ..."""
 
     native: SparkFrame
@@ -152,6 +147,7 @@ class SparkTable:
     schema: Mapping[str, nw.dtypes.DType]
     """Dtype per column, by the frame's own name."""
 
+    engine = SparkUnits()
     is_plan = False
 
     @classmethod
@@ -170,15 +166,6 @@ class SparkTable:
         dtypes = nw.from_native(renamed).collect_schema().dtypes()
         return cls(native=frame, frame=renamed, names=names, schema=dict(zip(names, dtypes, strict=True)))
 
-    @property
-    def labels(self) -> Sequence[Name]:
-        """Text."""
-        return self.names
-
-    def kind_of(self, name: str, /) -> str:
-        """By the schema."""
-        return kind_of(self.schema[name])
-
     def in_memory(self) -> NoReturn:
         """No row reaches the driver."""
         raise ArgumentTypeError(
@@ -190,30 +177,16 @@ class SparkTable:
             "rest convert it with frame.toPandas().",
         )
 
-    def unit_sizes(self, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str) -> UnitSizes:
-        """By one group-by, as `unit_sizes.unit_sizes`."""
-        of_groups, of_values = plain_names(groups, values)
-        rows = self.plain({UNIT: unit, **of_groups, **of_values})
-        return unit_sizes(rows, unit=unit, groups=of_groups, values=of_values, nulls=nulls)
-
-    def read_units(self, asked: UnitColumns, /) -> UnitRows:
-        """By the executors, as `counted_units.count_units`."""
-        return count_units(self, asked, SparkUnits())
-
-    def read_series(self, asked: SeriesColumns, /) -> SeriesRows:
-        """By windows, as `counted_units.count_series`."""
-        return count_series(self, asked, SparkUnits())
-
     def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
         """A pandas frame."""
         return PandasTable(self.native.limit(0).toArrow().to_pandas()).answers(labels=labels, numbers=numbers)
 
     def plain(self, named: Mapping[str, str], /) -> SparkFrame:
-        """As `counted_units.PlainColumns`."""
+        """As `counted_units.PlanTable`."""
         return self.frame.select(*(self._column(name).alias(alias) for alias, name in named.items()))
 
     def dtypes(self, names: Sequence[str], /) -> Mapping[str, nw.dtypes.DType]:
-        """As `counted_units.PlainColumns`."""
+        """As `counted_units.PlanTable`."""
         return {name: self.schema[name] for name in names}
 
     def run(self) -> SparkTable:
@@ -232,11 +205,6 @@ class SparkTable:
     def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
         """As an attribute."""
         return put_attribute(self.native, metadata)
-
-    def with_levels(self, *, known: Collection[str], rows: int) -> SparkTable:
-        """Spark has no index."""
-        del known, rows
-        return self
 
     def is_in_place(self, *, known: Collection[str]) -> bool:
         """Its rows have no order."""
@@ -302,7 +270,7 @@ class SparkTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SparkRows:
+class SparkRows(CountedRows):
     """Complete rows of a Spark frame: columns `secret_0`, ..., `public_0`, ..., `keep_0`, ... and `number`."""
 
     rows: SparkFrame
@@ -315,34 +283,6 @@ class SparkRows:
     seed: int | None
     """Of the hash of the rows, where a column numbers them."""
     nulls: str
-
-    def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
-        """By native group-bys, whose results alone reach the driver."""
-        return {
-            name: count_values(self._values(k), groups=self.roles.groups, public=name, domain=domain.get(name))
-            for k, name in enumerate(self.roles.public)
-            if name in self.roles.numbers
-        }
-
-    def finer(self, name: str, width: float, domain: Bounds | None, /) -> Summary:
-        """By a native group-by."""
-        values = self._values(self.roles.public.index(name))
-        return count_in_cells(values, width, groups=self.roles.groups, public=name, domain=domain)
-
-    def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
-        """By one native group-by, whose result alone reaches the driver."""
-        names = self.roles.numbers
-        table = self._table({f"value_{k}": self.roles.public.index(name) for k, name in enumerate(names)})
-        counted = counted_rows(table, None, check=self.found.get(CHECK))
-        return count_rows(counted, groups=self.roles.groups, public=names, domain=domain)
-
-    def level_counts(self, name: str, /) -> LevelCounts:
-        """By a native group-by, whose result alone reaches the driver."""
-        k = self.roles.public.index(name)
-        check_estimate(self.found[f"different_{k}"], name=name)
-        counted = counted_rows(self._table({"value": k}), None, check=self.found.get(CHECK))
-        levels = levels_of(counted["value"], name=name)
-        return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls)
 
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         """Collected: the release compares the rows."""
@@ -357,8 +297,15 @@ class SparkRows:
         values = [F.col(f"public_{k}").alias(name) for name, k in places.items()]
         return self.rows.select(*self.roles.plain("secret"), *values, *self._hash())
 
-    def _values(self, k: int) -> FoundValues:
-        found = self.found
+    def check_levels(self, name: str, /) -> None:
+        check_estimate(self.found[f"different_{self.roles.public.index(name)}"], name=name)
+
+    def counted(self, names: Mapping[str, str], /) -> nw.DataFrame[Any]:
+        table = self._table({alias: self.roles.public.index(name) for name, alias in names.items()})
+        return counted_rows(table, None, check=self.found.get(CHECK))
+
+    def values_of(self, name: str, /) -> FoundValues:
+        k, found = self.roles.public.index(name), self.found
         low, high = found[f"ends_{k}"]
         std = found[f"std_{k}"]
         table = nw.from_native(self._table({"value": k}))
