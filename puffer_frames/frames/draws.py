@@ -51,7 +51,6 @@ class Draws:
 
     @property
     def key(self) -> ReleaseKey:
-        """Key of the release."""
         return self.each[0].key
 
     @property
@@ -61,7 +60,6 @@ class Draws:
 
     @property
     def writes(self) -> Columns:
-        """The public columns, with their levels."""
         return {name: levels for draw in self.each for name, levels in draw.writes.items()}
 
     def prepared(self) -> Callable[[Reader, Rows | None], Arrays]:

@@ -174,7 +174,6 @@ class DuckUnits:
     wraps: ClassVar[bool] = False
 
     def lists(self, rows: Any, groups: Sequence[str], /) -> Any:
-        """One group-by."""
         asked = {
             VALUES: f"list({VALUE} ORDER BY {VALUE} ASC NULLS LAST) FILTER (WHERE {VALUE} IS NOT NULL)",
             ROWS: "count(*)",
@@ -194,7 +193,6 @@ class DuckUnits:
         return selected(rows, {own: moment if own == name else own for own in rows.columns})
 
     def read(self, counts: Any, /) -> pl.DataFrame:
-        """As an Arrow table."""
         found: pl.DataFrame = opened(read_table(counts)).to_native()
         return found
 
@@ -223,23 +221,19 @@ class DuckTable(PlanTable):
 
     @classmethod
     def of(cls, relation: Relation, /) -> DuckTable:
-        """Look at the names alone."""
         names = tuple(relation.columns)
         check_column_names(names)
         return cls(relation, names)
 
     def in_memory(self) -> ArrowTable:
-        """Read once."""
         return self._read(self.names)
 
     run = in_memory
 
     def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
-        """An Arrow table."""
         return self._read(list(labels), limit=0).answers(labels=labels, numbers=numbers)
 
     def plain(self, named: Mapping[str, str], /) -> Relation:
-        """As `counted_units.PlanTable`."""
         return selected(self.relation, {alias: self._sql(name) for alias, name in named.items()})
 
     def _sql(self, name: str) -> str:
@@ -249,7 +243,6 @@ class DuckTable(PlanTable):
         return f'#{place + 1} COLLATE "binary"' if text else f"#{place + 1}"
 
     def dtypes(self, names: Sequence[str], /) -> Mapping[str, nw.dtypes.DType]:
-        """As `counted_units.PlanTable`."""
         return self._schema(names) if names else {}
 
     def fingerprint(self, *, like: str = "") -> str:
@@ -257,7 +250,6 @@ class DuckTable(PlanTable):
         return self.in_memory().fingerprint(like=like)
 
     def metadata(self) -> dict[str, Any] | None:
-        """A relation has no place for any."""
         return None
 
     def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:

@@ -107,7 +107,6 @@ class FoundValues:
         return not self.dtype.is_float() and low is not None and int(high) - int(low) < different
 
     def counted(self, most: int, /) -> nw.DataFrame[Any]:
-        """Rows per secret and value, at most one more than asked for."""
         if self.before and self.before.width is None:
             return nw.from_native(self.before.table, eager_only=True)
         return self.count(None, most)
@@ -130,7 +129,6 @@ class FoundValues:
         return to_floats(series, np.array([n for _, n in found], dtype=np.int64), name=name)
 
     def std(self) -> float:
-        """Standard deviation of the values."""
         return self.extent.std
 
 

@@ -32,11 +32,9 @@ class PureOnly:
 
     @property
     def resolution(self) -> float:
-        """As of the engine."""
         return self._loss.resolution
 
     def only(self, pair: Pair, /) -> Loss:
-        """The engine of one of the pairs, also for a delta."""
         return self._loss.only(pair)
 
     def pure(self, scale: float, /) -> WorstCase:

@@ -335,7 +335,6 @@ class UnitLoss:
 
     @property
     def resolution(self) -> float:
-        """As that of one row."""
         return self._loss.resolution
 
     def only(self, pair: Pair, /) -> UnitLoss:
@@ -348,7 +347,6 @@ class UnitLoss:
         return WorstCase(bracket=bracket, pair=found.pair)
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """Bounds of the largest hockey stick over the pairs."""
         share = epsilon / self._rows
         cells = self._loss.ratio_cells(scale) if isinstance(self._loss, KnownInCells) and scale else None
         lower, upper, pair = self._together(cells, epsilon) if cells else (0.0, math.inf, None)

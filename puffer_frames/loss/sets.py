@@ -319,7 +319,6 @@ class LaplaceSetsLoss:
         return WorstCase(bracket=Bracket(lower=max(each[0] for each in found), upper=upper), pair=pair)
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """Bounds of the largest hockey stick; 0 where the pure loss is at most epsilon."""
         if scale <= self.span * _NO_NOISE:
             return self._raw(1.0)
         pure = self.pure(scale)

@@ -44,7 +44,6 @@ class JointLevels:
 
     @property
     def reads(self) -> dict[str, Levels]:
-        """The levels of each column."""
         return {name: levels_at(k, self.numbers) for k, name in enumerate(self.columns)}
 
     @property
@@ -210,12 +209,10 @@ class LabelChannel:
 
     @property
     def reads(self) -> dict[str, Levels]:
-        """The columns."""
         return self._joint.reads
 
     @property
     def writes(self) -> dict[str, Levels]:
-        """The columns, with the released levels."""
         written = self.columns[: len(self.columns) - self.seen]
         return {name: levels_at(k, self.outputs) for k, name in enumerate(written)}
 
@@ -267,12 +264,10 @@ class NumberChannel:
 
     @property
     def reads(self) -> Columns:
-        """The column, and those that are read beside it."""
         return {self.column: None, **({} if self.secret is None else self.secret.reads)}
 
     @property
     def writes(self) -> Columns:
-        """The column."""
         return {self.column: None}
 
     def prepared(self) -> Move:

@@ -36,17 +36,14 @@ class ByStratum:
 
     @property
     def key(self) -> ReleaseKey:
-        """Key of the release."""
         return self.parts[0][0].key
 
     @property
     def reads(self) -> Columns:
-        """The given columns, and those of the draws."""
         return {**self._of_parts, **self._strata.reads}
 
     @property
     def writes(self) -> Columns:
-        """Those of the draws."""
         return {name: levels for draw in self.parts[0] for name, levels in draw.writes.items()}
 
     @property
@@ -121,16 +118,13 @@ class ColumnNoise:
 
     @property
     def reads(self) -> Columns:
-        """The column."""
         return {self.column: None}
 
     @property
     def writes(self) -> Columns:
-        """The column."""
         return {self.column: None}
 
     def prepared(self) -> Move:
-        """The values with noise."""
         stream = self.key.stream(Purpose.NOISE, self.column)
         sampler = self.noise.sampler() if self.noise is not None else None
         workspaces = Workspaces()

@@ -208,7 +208,6 @@ class StableSampler:
         return Open.of(np.flatnonzero(far), rows, first)
 
     def settle(self, left: Open, stream: Stream, /) -> list[Fraction]:
-        """The noise of rows that `draw` left open."""
         sizes = self._sizes(left.words, stream.pairs(left.rows, 0)[:, 1])
         further = np.hstack([stream.pairs(left.rows, attempt) for attempt in (1, 2)])
         magnitudes = map(_far_size, sizes.tolist(), further.tolist())

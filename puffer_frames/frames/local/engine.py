@@ -207,19 +207,15 @@ class LocalValues:
 
     @property
     def rows(self) -> int:
-        """Number of rows."""
         return len(self.table)
 
     def exceeds(self, different: int, /) -> bool:
-        """Whether the first rows have more different values already."""
         return int(self.table["value"].head(2 * different).n_unique()) > different
 
     def counted(self, _most: int, /) -> nw.DataFrame[Any]:
-        """Rows per secret and value."""
         return self.secrets.labelled(count_groups(self.table, self.table.columns))
 
     def in_cells(self, width: float, domain: Bounds | None, /) -> nw.DataFrame[Any]:
-        """Rows per secret and cell, and the sums of their places."""
         counted = sorted_cells(self.table, width, domain)
         if counted is None:
             counted = tallied_cells(self.table, width, domain)
@@ -229,7 +225,6 @@ class LocalValues:
         return self.secrets.labelled(counted)
 
     def ends(self, name: str, /) -> FloatArray:
-        """The smallest and the largest value."""
         column = self.table["value"]
         value, floats = nw.col("value"), column.dtype.is_float()
         missing = [value.null_count().alias("null"), *([value.is_nan().any().alias("nan")] if floats else [])]
@@ -241,6 +236,5 @@ class LocalValues:
         return to_floats(ends, np.ones(2, dtype=np.int64), name=name)
 
     def std(self) -> float:
-        """Standard deviation of the values."""
         with np.errstate(over="ignore", invalid="ignore"):
             return float(self.table["value"].std())

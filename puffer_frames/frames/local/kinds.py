@@ -38,30 +38,24 @@ class PolarsTable(LocalTable):
 
     @property
     def labels(self) -> Sequence[Name]:
-        """Text."""
         names: list[str] = self.native.columns
         return names
 
     def opened(self) -> Frame:
-        """As it is, but for extension types."""
         check_process()
         check_column_names(self.names)
         return nw.from_native(stored_plan(self.native), eager_only=True)
 
     def metadata(self) -> dict[str, Any] | None:
-        """From the attribute."""
         return attribute_of(self.native)
 
     def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
-        """As an attribute."""
         return put_attribute(self.native, metadata)
 
     def with_values(self, columns: Mapping[str, FloatArray], /) -> PolarsTable:
-        """Column by column."""
         return PolarsTable(self.native.with_columns([pl.Series(name, values) for name, values in columns.items()]))
 
     def to_arrow(self) -> Any:
-        """Column by column."""
         return self.native.to_arrow()
 
     def with_levels(self, *, known: Collection[str], rows: int) -> PolarsTable:
@@ -84,12 +78,10 @@ class ArrowTable(LocalTable):
 
     @property
     def labels(self) -> Sequence[Name]:
-        """Text."""
         names: list[str] = self.native.column_names
         return names
 
     def kind_of(self, name: str, /) -> str:
-        """By its type in the schema."""
         own = stored_type(self.native.schema.field(self.names.index(name)).type)  # of two of one name the first
         family = "text" if pa.types.is_dictionary(own) else arrow_family(own)
         return {"text": "labels", "bool": "booleans"}.get(family or "", "numbers")
@@ -113,7 +105,6 @@ class ArrowTable(LocalTable):
         return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
     def metadata(self) -> dict[str, Any] | None:
-        """From the metadata of the schema."""
         text = (self.native.schema.metadata or {}).get(_SCHEMA_KEY)
         try:
             found = None if text is None else parsed(text, most=CERTIFICATE_BYTES)
@@ -128,7 +119,6 @@ class ArrowTable(LocalTable):
         )
 
     def with_values(self, columns: Mapping[str, FloatArray], /) -> ArrowTable:
-        """In the types that the columns have."""
         table = self.native
         for name, values in columns.items():
             place = self.names.index(name)
@@ -137,7 +127,6 @@ class ArrowTable(LocalTable):
         return ArrowTable(table)
 
     def to_arrow(self) -> Any:
-        """As it is."""
         return self.native
 
     def with_levels(self, *, known: Collection[str], rows: int) -> ArrowTable:
@@ -165,11 +154,9 @@ class PandasTable(LocalTable):
 
     @property
     def labels(self) -> Sequence[Name]:
-        """Of any kind."""
         return list(self.native.columns)
 
     def opened(self) -> Frame:
-        """With labels that are no text as text."""
         check_process()
         check_column_names(self.names)
         plain = all(isinstance(label, str) for label in self.labels)
@@ -177,11 +164,9 @@ class PandasTable(LocalTable):
         return nw.from_native(stored_pandas(named), eager_only=True)
 
     def apart(self) -> PandasTable:
-        """Another frame with the same columns."""
         return PandasTable(self.native.copy(deep=False))
 
     def metadata(self) -> dict[str, Any] | None:
-        """From `attrs`."""
         found = self.native.attrs.get(_ATTRS_KEY)
         return found if isinstance(found, dict) else None
 
@@ -219,11 +204,9 @@ class PandasTable(LocalTable):
         return kept_levels(self.native)
 
     def with_levels(self, *, known: Collection[str], rows: int) -> PandasTable:
-        """With the levels of the index that are data."""
         return PandasTable(with_levels(self.native, known=known, rows=rows))
 
     def is_in_place(self, *, known: Collection[str]) -> bool:
-        """Whether an index that is no data is 0, 1, ..., n - 1."""
         return is_trivial(self.native.index) or bool(set(level_names(self.native.index)) & set(known))
 
     def by_place(self) -> PandasTable:

@@ -293,7 +293,6 @@ class LocalTable(ABC):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The same as text."""
         return tuple(str(name) for name in self.labels)
 
     def kind_of(self, name: str, /) -> str:
@@ -357,15 +356,12 @@ class LocalTable(ABC):
         return self
 
     def run(self) -> Self:
-        """Its rows are there."""
         return self
 
     def in_memory(self) -> Self:
-        """It is."""
         return self
 
     def fingerprint(self, *, like: str = "") -> str:
-        """Of its columns."""
         return fingerprint(self.opened(), like=like)
 
     def complete(self, roles: Roles, /, *, nulls: str, layout: RowOrder | None) -> LocalRows:
@@ -392,7 +388,6 @@ class LocalTable(ABC):
         )
 
     def read_units(self, asked: UnitColumns, /) -> UnitRows:
-        """The rows of every unit, as `units.read_units`."""
         return read_units(self.opened(), asked)
 
     def unit_sizes(self, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str) -> UnitSizes:
@@ -400,7 +395,6 @@ class LocalTable(ABC):
         return local_unit_sizes(self.opened(), unit=unit, groups=groups, values=values, nulls=nulls)
 
     def read_series(self, asked: SeriesColumns, /) -> SeriesRows:
-        """The series of every unit, as `units.read_series`."""
         return read_series(self.opened(), asked)
 
     def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
@@ -428,7 +422,6 @@ class LocalRows:
     """Numbers of the rows; None for 0, 1, ..., n - 1."""
 
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
-        """By group-bys of the frame's own library."""
         return {
             name: count_values(
                 LocalValues.of(self.frame, self.secrets, name),
@@ -440,25 +433,21 @@ class LocalRows:
         }
 
     def finer(self, name: str, width: float, domain: Bounds | None, /) -> Summary:
-        """By a group-by."""
         values = LocalValues.of(self.frame, self.secrets, name)
         return count_in_cells(values, width, groups=self.roles.groups, public=name, domain=domain)
 
     def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
-        """By one group-by of all columns."""
         names = self.roles.numbers
         counted = count_joint(self.frame, self.secrets, names)
         return count_rows(counted, groups=self.roles.groups, public=names, domain=domain)
 
     def level_counts(self, name: str, /) -> LevelCounts:
-        """By a group-by of the secrets and the numbers of the levels."""
         coded = self.coded[name]
         counted = count_codes(self.secrets, coded.codes)
         levels = [coded.levels[code] for code in counted["value"].to_list()]
         return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls)
 
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
-        """Labels as they were counted."""
         labels = [name for name in names if name in self.roles.labels]
         coded = {name: self.coded.get(name) or coded_column(self.frame, name) for name in labels}
         columns = {name: coded.get(name) or column(self.frame, name).to_polars() for name in names}

@@ -57,7 +57,6 @@ class PolarsUnits:
     wraps: ClassVar[bool] = True
 
     def lists(self, rows: pl.LazyFrame, groups: Sequence[str], /) -> pl.LazyFrame:
-        """One group-by."""
         return rows.group_by(UNIT).agg(
             pl.col(VALUE).drop_nulls().sort().alias(VALUES),
             pl.len().cast(pl.Int64).alias(ROWS),
@@ -75,13 +74,11 @@ class PolarsUnits:
         return [rows.filter(pl.col(key).hash() % parts == k) for k in range(parts)]
 
     def moments(self, rows: pl.LazyFrame, name: str, /) -> pl.LazyFrame:
-        """In the unit of the column."""
         dtype = rows.collect_schema()[name]
         exact = isinstance(dtype, pl.Datetime) and dtype.time_unit == "ns"
         return rows.with_columns(pl.col(name).dt.timestamp("ns" if exact else "us"))
 
     def read(self, counts: pl.LazyFrame, /) -> pl.DataFrame:
-        """By the streaming engine."""
         return counts.collect(engine="streaming")
 
 
@@ -237,7 +234,6 @@ class LazyTable(PlanTable):
 
     @classmethod
     def of(cls, plan: pl.LazyFrame, /) -> LazyTable:
-        """Look at the schema alone."""
         check_process()
         plan = stored_plan(plan)
         schema = nw.from_native(plan).collect_schema()
@@ -245,7 +241,6 @@ class LazyTable(PlanTable):
         return cls(plan=plan, names=tuple(schema.names()), schema=dict(schema))
 
     def in_memory(self) -> PolarsTable:
-        """Collected."""
         return PolarsTable(self.plan.collect())
 
     run = in_memory
@@ -255,27 +250,21 @@ class LazyTable(PlanTable):
         return count_series(self, asked, PolarsUnits(), lay_out=lay_out)
 
     def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
-        """A Polars frame in memory."""
         return PolarsTable(self.plan.collect_schema().to_frame()).answers(labels=labels, numbers=numbers)
 
     def dtypes(self, names: Sequence[str], /) -> Mapping[str, nw.dtypes.DType]:
-        """As `counted_units.PlanTable`."""
         return {name: self.schema[name] for name in names}
 
     def plain(self, named: Mapping[str, str], /) -> pl.LazyFrame:
-        """As `counted_units.PlanTable`."""
         return self.plan.select(pl.nth(self.names.index(name)).alias(alias) for alias, name in named.items())
 
     def fingerprint(self, *, like: str = "") -> str:
-        """Of the collected rows."""
         return self.in_memory().fingerprint(like=like)
 
     def metadata(self) -> dict[str, Any] | None:
-        """From the attribute."""
         return attribute_of(self.plan)
 
     def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
-        """As an attribute."""
         return put_attribute(self.plan, metadata)
 
     def is_in_place(self, *, known: Collection[str]) -> bool:

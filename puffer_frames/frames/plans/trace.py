@@ -40,10 +40,6 @@ class Gmac:
         """Take in the bytes of an array; where its entries lie apart, they are copied."""
         self._context.authenticate_additional_data(np.ascontiguousarray(entries).view(np.uint8).data)
 
-    def take_text(self, text: str, /) -> None:
-        """Take in a text."""
-        self._context.authenticate_additional_data(text.encode())
-
     def code(self) -> bytes:
         """The code; nothing can be taken in after that."""
         self._context.finalize()

@@ -87,7 +87,6 @@ class SparkUnits:
     wraps: ClassVar[bool] = False
 
     def lists(self, rows: Any, groups: Sequence[str], /) -> Any:
-        """One group-by."""
         return rows.groupBy(UNIT).agg(
             F.sort_array(F.collect_list(VALUE)).alias(VALUES),
             F.count(F.lit(1)).alias(ROWS),
@@ -111,7 +110,6 @@ class SparkUnits:
         return rows.withColumn(name, F.unix_micros(name))
 
     def read(self, counts: Any, /) -> pl.DataFrame:
-        """As an Arrow table."""
         found: Any = pl.from_arrow(counts.toArrow())
         frame: pl.DataFrame = found
         return frame
@@ -178,15 +176,12 @@ class SparkTable(PlanTable):
         )
 
     def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
-        """A pandas frame."""
         return PandasTable(self.native.limit(0).toArrow().to_pandas()).answers(labels=labels, numbers=numbers)
 
     def plain(self, named: Mapping[str, str], /) -> SparkFrame:
-        """As `counted_units.PlanTable`."""
         return self.frame.select(*(self._column(name).alias(alias) for alias, name in named.items()))
 
     def dtypes(self, names: Sequence[str], /) -> Mapping[str, nw.dtypes.DType]:
-        """As `counted_units.PlanTable`."""
         return {name: self.schema[name] for name in names}
 
     def run(self) -> SparkTable:
@@ -199,11 +194,9 @@ class SparkTable(PlanTable):
         return _sum(self.frame, self.names)[0].digest(self.names)
 
     def metadata(self) -> dict[str, Any] | None:
-        """From the attribute."""
         return attribute_of(self.native)
 
     def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
-        """As an attribute."""
         return put_attribute(self.native, metadata)
 
     def is_in_place(self, *, known: Collection[str]) -> bool:

@@ -410,7 +410,6 @@ class DiscreteLoss:
 
     @property
     def resolution(self) -> float:
-        """Smallest distance between two atoms: far below it, noise no longer mixes them."""
         return float(np.diff(self._positions).min()) if self._positions.size > 1 else 0.0
 
     def only(self, pair: Pair, /) -> DiscreteLoss:

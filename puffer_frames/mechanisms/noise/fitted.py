@@ -120,7 +120,6 @@ class NoiseFit(SecretsOfPairs):
 
     @property
     def scales(self) -> dict[str, float]:
-        """Scale of the noise per released column of numbers, in its units."""
         return {name: choice.scale for name, choice in self.choices.items() if name not in self.request.labels}
 
     @property

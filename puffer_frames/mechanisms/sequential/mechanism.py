@@ -464,7 +464,6 @@ class FittedTable(TableFit, Fitted[CodedRows]):
         return table_rows(self)
 
     def figures(self) -> PlanFigures:
-        """What its report shows as pictures."""
         errors = tuple(
             ColumnError(name=name, error=share, constant=1.0, spread=None) for name, share in self.kept.changed.items()
         )
@@ -481,7 +480,6 @@ class FittedTable(TableFit, Fitted[CodedRows]):
         return complete_rows(table, roles, self.request, layout=layout)
 
     def see(self, rows: CompleteRows, /) -> CodedRows:
-        """The rows in codes."""
         return read_again(rows, self.request, self.columns)
 
     def rows_of(self, seen: CodedRows, /) -> dict[Secret, int]:
@@ -502,7 +500,6 @@ class FittedTable(TableFit, Fitted[CodedRows]):
         return [likely, *rows_found(", ".join(self.request.secret), self.rows_per_secret, seen.rows_per_secret)]
 
     def draws(self, asked: RowsRequest, key: ReleaseKey, /) -> tuple[Draw, ...]:
-        """One, of all columns together."""
         return (self.draw(key),)
 
     def certificate(self, release: Release, /) -> Certificate:
