@@ -19,7 +19,7 @@ import polars as pl
 
 from puffer_frames import MarkovChain, Stable, aggregate, histogram
 from puffer_frames.loss.atoms.counts import count_loss
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.papers import quilt_scale
 from puffer_frames.scales.search import smallest_scale_of
 

@@ -25,7 +25,7 @@ from polars.io.plugins import register_io_source
 
 import puffer_frames  # noqa: F401
 from puffer_frames import Layout, Noise
-from puffer_frames.frames.plans.blocks import in_batches
+from puffer_frames.frames.plans.trace import in_batches
 
 PART = 10**6
 REQUESTS = {

@@ -17,8 +17,8 @@ from scipy.stats import lognorm, norm
 
 from puffer_frames.core import Prior
 from puffer_frames.loss.engine import privacy_loss
-from puffer_frames.loss.sets.laplace_sets import LaplaceSetsLoss
-from puffer_frames.numbers.target import Target
+from puffer_frames.loss.sets import LaplaceSetsLoss
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.scales.learned import Population
 from puffer_frames.scales.search import smallest_scale_of
 

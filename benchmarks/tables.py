@@ -18,8 +18,8 @@ import pandas as pd
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
+from puffer_frames.mechanisms.sequential.fitted import make_plan
 from puffer_frames.mechanisms.sequential.law import Rows, fit, refit
-from puffer_frames.mechanisms.sequential.plan import make_plan
 from puffer_frames.mechanisms.sequential.release import hockey_stick, log_likelihoods, release
 from puffer_frames.noise.stream import ReleaseKey
 

@@ -7,9 +7,8 @@
 (0.6908, 1.0)
 """
 
-from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.engine import hockey_stick, pure_loss
-from puffer_frames.loss.renyi import renyi_divergence
+from puffer_frames.loss.engine import hockey_stick, pure_loss, renyi_divergence
+from puffer_frames.loss.outcome import Bracket
 from puffer_frames.mechanisms.batch_report import BatchReport
 from puffer_frames.mechanisms.channel.best import FoundChannel, best_channel
 from puffer_frames.noise.shares import add_share, shares_p_value

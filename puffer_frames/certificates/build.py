@@ -7,7 +7,7 @@ from typing import Any
 
 from puffer_frames.certificates.version import __version__
 from puffer_frames.noise.totals import AnswerNoise
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.scales.choice import Choice
 
 

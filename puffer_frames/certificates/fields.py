@@ -22,8 +22,7 @@ from puffer_frames.certificates.forms import (
     since,
 )
 from puffer_frames.certificates.statement import Statement
-from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.outcome import Verification
+from puffer_frames.loss.outcome import Bracket, Verification
 from puffer_frames.noise.usefulness import Usefulness
 from puffer_frames.priors.pairs import ProtectedPairs
 

@@ -11,8 +11,8 @@ from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import plain, shown
-from puffer_frames.numbers.target import Target
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.learned import LearnedBelief, Population
 

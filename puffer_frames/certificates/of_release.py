@@ -14,8 +14,8 @@ from puffer_frames.errors import KeptColumnWarning, PufferWarning, RowOrderWarni
 from puffer_frames.frames.stamps.fingerprint import fingerprint_text
 from puffer_frames.loss.outcome import measured_text
 from puffer_frames.noise.refining import on_first_grid
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import rounded_up, shown, shown_names, upper_text
-from puffer_frames.numbers.target import Target
 from puffer_frames.priors.pairs import ProtectedPairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.cautions import FEWEST_ROWS, LARGE_EPSILON, few_rows

@@ -10,7 +10,7 @@ from puffer_frames.certificates.of_release import weak
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.noise.family import NoiseFamily
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.papers.catalogue import EXACT_COUNT, NEIGHBOURS, WASSERSTEIN
 from puffer_frames.papers.quilt.scales import Chain
 from puffer_frames.priors.markov import ChainBox

@@ -22,8 +22,8 @@ from puffer_frames.frames.matching import compare, require_rows, unknown_names
 from puffer_frames.frames.table import open_table
 from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.usefulness import Usefulness, usefulness
-from puffer_frames.numbers.json_text import CERTIFICATE_BYTES, UnclearJsonError, file_content, parsed
 from puffer_frames.numbers.presentation import as_html, as_text, shown
+from puffer_frames.numbers.records import CERTIFICATE_BYTES, UnclearJsonError, file_content, parsed
 from puffer_frames.priors.prior import FloatArray
 
 MOST_VALUES = 12

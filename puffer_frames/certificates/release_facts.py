@@ -12,8 +12,8 @@ from puffer_frames.loss.outcome import excess_text
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import rounded_up
-from puffer_frames.numbers.target import Target
 from puffer_frames.priors.pairs import ProtectedPairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.choice import Choice

@@ -6,8 +6,7 @@ import math
 
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.text import is_of_other_rows
-from puffer_frames.numbers.presentation import rounded_up, shown
-from puffer_frames.numbers.svg import bars
+from puffer_frames.numbers.presentation import bars, rounded_up, shown
 
 _MOST_COLUMNS = 4
 _DIGITS = 3

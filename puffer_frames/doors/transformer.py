@@ -25,11 +25,11 @@ from puffer_frames.errors import (
     short_traceback,
     warn,
 )
-from puffer_frames.frames.arrays import array_of, frame_of, in_library
 from puffer_frames.frames.columns import Name, NativeFrame, as_names
-from puffer_frames.frames.local.identity import RowsIdentity
 from puffer_frames.frames.local.table import LocalTable
+from puffer_frames.frames.matching import RowsIdentity
 from puffer_frames.frames.null_values import NullValuesArgument
+from puffer_frames.frames.side_by_side import array_of, frame_of, in_library
 from puffer_frames.frames.table import is_frame, library_of, open_table
 from puffer_frames.mechanisms.arguments import (
     BeliefArgument,

@@ -18,9 +18,7 @@ import polars as pl
 import pyarrow as pa
 
 from puffer_frames.errors import ArgumentError, ColumnTypeError, PriorError, SuspectValuesWarning, TableFileError, warn
-from puffer_frames.frames.columns import not_found, rows_text
-from puffer_frames.frames.hints import MISSING
-from puffer_frames.frames.selection import REST
+from puffer_frames.frames.columns import MISSING, REST, not_found, rows_text
 
 _FIRST = 1000
 """Rows that mostly say whether a column holds numbers."""

@@ -1,18 +1,22 @@
-"""The draws of a release, handed the columns that they read."""
+"""The draws of a release on the columns that they read, also batch by batch, and what a frame gives back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 
+from puffer_frames.frames.arrow import as_kept, own_entries
 from puffer_frames.frames.coded import as_series, codes_in
-from puffer_frames.noise.adding import Reals
-from puffer_frames.noise.draw import Arrays, Columns, Draw, Levels, Move
-from puffer_frames.noise.stream import ReleaseKey, Rows
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.roles import Roles
+from puffer_frames.noise.adding import Arrays, Columns, Draw, Levels, Move, Reals
+from puffer_frames.noise.stream import Numbers, ReleaseKey, Rows
+from puffer_frames.priors.prior import FloatArray
 
 Reader: TypeAlias = Callable[[str, Levels | None], Reals]
 """From a column and its levels, or None for numbers, to its array; raises CalibrationError for other levels."""
@@ -47,7 +51,6 @@ class Draws:
 
     @property
     def key(self) -> ReleaseKey:
-        """Key of the release."""
         return self.each[0].key
 
     @property
@@ -57,7 +60,6 @@ class Draws:
 
     @property
     def writes(self) -> Columns:
-        """The public columns, with their levels."""
         return {name: levels for draw in self.each for name, levels in draw.writes.items()}
 
     def prepared(self) -> Callable[[Reader, Rows | None], Arrays]:
@@ -85,3 +87,124 @@ def written_series(values: Reals, levels: Levels | None, given: pl.DataType, /, 
     if levels is None:
         return pl.Series(values, dtype=pl.Float64)
     return as_series(values.astype(np.uint16, copy=False), levels, given, name=name)
+
+
+NUMBER = "number"
+"""Column beside the released ones: of the row's number."""
+PLACE_BITS = 33
+"""Spark numbers rows by partition, shifted by so many bits, plus the place in the partition."""
+TOGETHER, MOST_BYTES = 1 << 16, 1 << 24
+"""Batches are put together to so many rows, or bytes: a call of NumPy costs as much as many of its values."""
+
+
+def gathered(batches: Iterator[pa.RecordBatch], /) -> Iterator[pa.RecordBatch]:
+    """The same rows in fewer and larger batches."""
+    held, rows, size = list[pa.RecordBatch](), 0, 0
+    for batch in batches:
+        held.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= TOGETHER or size >= MOST_BYTES:
+            yield from _joined(held)
+            held, rows, size = [], 0, 0
+    yield from _joined(held)
+
+
+def _joined(batches: Sequence[pa.RecordBatch]) -> Sequence[pa.RecordBatch]:
+    if len(batches) < 2:
+        return batches
+    found: Sequence[pa.RecordBatch] = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseStep:
+    """Adds the noise of a release. Spark sends it to the tasks, and with it the key.
+
+    Expects the column `NUMBER`, the columns that it gives, and those that the draws read.
+    """
+
+    draws: Draws
+    """What is done to the public columns."""
+    read: Mapping[str, str]
+    """Plain names of the columns that the draws read, by their own."""
+    written: Mapping[str, str]
+    """Own names of the public columns, by the plain ones."""
+    gives: Sequence[str]
+    """Plain names of the columns that leave, in their order."""
+    firsts: Sequence[int] | None
+    """Number of the first row of each partition, where rows are numbered by partition; None for final numbers."""
+
+    @classmethod
+    def of(
+        cls, draws: Draws, roles: Roles, /, *, names: Sequence[str], firsts: Sequence[int] | None = None
+    ) -> NoiseStep:
+        """Of a release of a frame whose columns have these names."""
+        public, kept = roles.plain("public"), roles.plain("keep")
+        plain = {name: alias for alias, name in (kept | public).items()}
+        return cls(
+            draws=draws,
+            read=roles.read_as(name for name, _ in draws.reads),
+            written=public,
+            gives=tuple(plain[name] for name in names if name in plain),
+            firsts=firsts,
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it expects."""
+        return tuple(dict.fromkeys((NUMBER, *self.gives, *self.read.values())))
+
+    def noise(self, batches: Iterator[pa.RecordBatch], /) -> Iterator[pa.RecordBatch]:
+        """The batches with noise: a function of each row and its number alone."""
+        draw, writes = self.draws.prepared(), self.draws.writes
+        for batch in gathered(batches):
+
+            def read(name: str, levels: Levels | None, batch: pa.RecordBatch = batch) -> Reals:
+                return read_series(_entries(batch.column(self.read[name])), levels, name=name)
+
+            drawn, columns = draw(read, self._numbers(batch.column(NUMBER))), []
+            for alias in self.gives:
+                name, given = self.written.get(alias), batch.column(alias)
+                if name is None:
+                    columns.append(own_entries(given))
+                else:
+                    columns.append(_written(drawn[name], writes[name], given, name=name))
+            yield pa.RecordBatch.from_arrays(columns, list(self.gives))
+
+    def _numbers(self, column: pa.Array) -> Numbers:
+        numbers: Numbers = np.array(column.to_numpy(zero_copy_only=False), dtype=np.int64)
+        if self.firsts is None:
+            return numbers
+        firsts: Numbers = np.array(self.firsts, dtype=np.int64)
+        final: Numbers = firsts[numbers >> PLACE_BITS] + (numbers & ((1 << PLACE_BITS) - 1))
+        return final
+
+
+def _written(values: Reals, levels: Levels | None, given: pa.Array, *, name: str) -> pa.Array:
+    """A column as a draw wrote it, in its own memory."""
+    if levels is None:
+        return pa.array(values if values.flags.owndata else values.copy(), type=pa.float64())
+    found = written_series(values, levels, _entries(given[:0]).dtype, name=name)  # the dtype alone: texts are copied
+    return as_kept(found.to_arrow(compat_level=pl.CompatLevel.oldest()), given.type)
+
+
+def _entries(column: pa.Array) -> pl.Series:
+    entries = pl.from_arrow(column)
+    assert isinstance(entries, pl.Series)
+    return entries
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Released:
+    """A released frame, and what its certificate says of it."""
+
+    frame: NativeFrame
+    """Of the kind that was given."""
+    rows: int
+    """Number of rows."""
+    sample: Mapping[str, FloatArray]
+    """Some released values of each column of numbers; none of a plan."""
+    fingerprint: str
+    """What ties the certificate to the values; empty for a plan, whose values are not known yet."""
+    levels: tuple[str, ...] = ()
+    """Names of the levels of a pandas index that was kept: they are released as they were."""

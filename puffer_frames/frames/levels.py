@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError
-from puffer_frames.numbers.json_text import parsed
+from puffer_frames.numbers.records import parsed
 
 FIRST = "__index_level_0__"
 """Name of an index of one level without a name."""

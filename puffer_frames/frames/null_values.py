@@ -1,4 +1,4 @@
-"""Codes that stand for missing values: they become null before anything else reads a frame, of whatever kind."""
+"""Codes that stand for missing values become null before anything else reads a frame; labels that are merged."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from operator import or_
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -17,6 +17,7 @@ from puffer_frames.errors import ArgumentError, ArgumentTypeError, SuspectValues
 from puffer_frames.frames.columns import Name, NativeFrame, as_names
 from puffer_frames.frames.table import library_of, open_table
 from puffer_frames.numbers.presentation import shown
+from puffer_frames.priors.summary import Level
 
 Code: TypeAlias = str | bool | int | float
 Codes: TypeAlias = Mapping[str, tuple[Code, ...]]
@@ -147,3 +148,23 @@ def _is_one_of(place: int, codes: Sequence[Code]) -> Any:
     # floats of 32 bits have no .1, but what such a float has of it
     nearest = {float(np.float32(code)) for code in codes if isinstance(code, float)}
     return reduce(or_, (texts == code for code in (*codes, *nearest)))
+
+
+def merged_frame(
+    frame: NativeFrame, columns: Sequence[str], strata: Sequence[Sequence[Level]], /, *, label: str
+) -> NativeFrame:
+    """The frame with one label in place of those of some strata, in all columns."""
+    parts = [
+        nw.all_horizontal(
+            *(nw.col(name).cast(nw.String) == nw.lit(cast(str, level)) for name, level in zip(columns, z, strict=True)),
+            ignore_nulls=False,
+        )
+        for z in strata
+    ]
+    is_small = nw.any_horizontal(*parts, ignore_nulls=False)
+    return nw.to_native(
+        nw.from_native(frame).with_columns(
+            nw.when(is_small).then(nw.lit(label)).otherwise(nw.col(name).cast(nw.String)).alias(name)
+            for name in columns
+        )
+    )

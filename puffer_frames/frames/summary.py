@@ -1,7 +1,9 @@
-"""What a frame says of its secrets: how often each public value occurs with each of them."""
+"""What a frame says of its secrets: how often each public value, or cell of values, occurs with each of them."""
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Protocol, TypeAlias
@@ -13,18 +15,114 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, ColumnTypeError, PriorError
-from puffer_frames.frames import cells
 from puffer_frames.frames.columns import rows_text, to_floats
 from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.priors.joint_counts import JointCounts
-from puffer_frames.priors.level_counts import Level, LevelCounts
 from puffer_frames.priors.prior import FloatArray, Secret
-from puffer_frames.priors.summary import Counts, Summary
+from puffer_frames.priors.summary import Counts, JointCounts, Level, LevelCounts, Summary
+
+FEWEST_CELLS, MOST_CELLS = 1 << 12, 1 << 16
+"""A column of many rows and values is counted in so many cells, between its extremes."""
+MOST_PASSES = 3
+"""Where the values lie in few of the cells, they are counted again in narrower ones, so often at the most."""
+FINENESS = 256
+"""A cell is at most this part of the column's standard deviation, as far as `MOST_CELLS` allows."""
+_BELOW = 0.9
+"""Of that part, so that the last digits of a standard deviation of 1 do not decide between two widths."""
+MOST_FILLED = 1 << 20
+_MOST_WORK = 1 << 24
+"""A column is counted again in cells that are narrow against the noise, or value by value, as long as so few cells hold
+values; and so few times the secrets squared, for every pair is looked at."""
+PLACES = 1 << 16
+"""Places in a cell, whose sum is kept beside the number of its values: a mean is off by less than two places, which
+are `MEANS_ERROR`."""
+_LARGEST = sys.float_info.max
+_CHUNK = 1 << 15
+"""Cells whose means are found together: memory that is new costs more than the arithmetic."""
+
+Integers: TypeAlias = NDArray[np.int64]
+
+
+def cell_width(low: float, high: float, /, *, std: float) -> float:
+    """Width of the cells between the extremes of a column: a power of two, so that cells and centres are exact.
+
+    It is at least `least_width`.
+    """
+    span = min(high - low, _LARGEST)
+    fine = min(_BELOW * std / FINENESS if std > 0 else _LARGEST, span / FEWEST_CELLS)
+    few = max(span / (MOST_CELLS - 2), least_width(low, high))
+    return max(2.0 ** (math.frexp(few)[1]), 2.0 ** (math.frexp(fine)[1] - 1) if fine else 0.0)
+
+
+def least_width(low: float, high: float, /) -> float:
+    """Cells are no narrower: 2**-51 of the largest value and 2**-1000."""
+    return max(2.0**-51 * max(abs(low), abs(high)), 2.0**-1000)
+
+
+def finer_width(width: float, /, *, full: int, least: float) -> float:
+    """A width at which values that lie in fewer cells than half of `FEWEST_CELLS` lie in up to twice as many as that.
+
+    Values in clusters, with heavy tails or beside an outlier fill few of the cells between their extremes.
+    """
+    if full >= FEWEST_CELLS // 2:
+        return width
+    finer = 2.0 ** (math.frexp(width * full / (2 * FEWEST_CELLS))[1])
+    return finer if least < finer < width else width
+
+
+def most_filled(secrets: int, /) -> int:
+    """How many cells, or values, a column is counted in again at the most."""
+    return min(MOST_FILLED, _MOST_WORK // secrets**2)
+
+
+def width_for(scale: float, width: float, /, *, fewest: int, filled: int, most: int, least: float) -> float:
+    """A width of cells for noise of this scale; the one given where it is narrow enough, or none narrower is possible.
+
+    A scale has to hold the fewest cells, and holds four times as many of a narrower width. Values of all secrets fill
+    so many cells of the width given. Of narrower ones there are at most so many.
+    """
+    if not scale or width <= scale / fewest:
+        return width
+    wanted = max(2.0 ** (math.frexp(scale / (4 * fewest))[1] - 1), 2.0 ** math.ceil(math.log2(least)))
+    few = width * 2.0 ** math.ceil(math.log2(filled / max(most, 1)))
+    return min(max(wanted, few), width)
+
+
+def cell_of(width: float, domain: Bounds | None, /) -> nw.Expr:
+    """Number of the cell of the column `value`: cell k holds the values from k widths on."""
+    return _in_widths(width, domain).floor().cast(nw.Int64)
+
+
+def place_of(width: float, domain: Bounds | None, /) -> nw.Expr:
+    """Place of the column `value` in its cell: a whole number of parts of the width, of which there are `PLACES`."""
+    value = _in_widths(width, domain)
+    return ((value - value.floor()) * float(PLACES)).floor().cast(nw.Int64)
+
+
+def means_of(numbers: Integers, sums: Integers, counts: Integers, width: float, /) -> FloatArray:
+    """Means of the values of some cells, within `MEANS_ERROR` of a width but for their own rounding.
+
+    - `numbers` (array, shape (cells,)): The cells' numbers.
+    - `sums`, `counts` (array, shape (cells,)): Sums of the places of their values, and how many these are.
+    """
+    means = np.empty(numbers.size)
+    for start in range(0, numbers.size, _CHUNK):
+        part = slice(start, start + _CHUNK)
+        own = numbers[part].astype(np.float64)
+        found = (own + (sums[part] / counts[part] + 0.5) / PLACES) * width
+        np.minimum(found, np.nextafter((own + 1) * width, -np.inf), out=means[part])
+    return means
+
+
+def _in_widths(width: float, domain: Bounds | None) -> nw.Expr:
+    value = nw.col("value").cast(nw.Float64)
+    if domain is not None:
+        value = value.clip(*domain)
+    return value * (1.0 / width)
+
 
 Codes: TypeAlias = NDArray[np.intp]
 """Numbers of secrets."""
-Integers: TypeAlias = NDArray[np.int64]
 
 EXACT_ROWS = 1 << 17
 """Up to so many rows, and for columns of at most half as many different values, each value is counted by itself."""
@@ -49,7 +147,7 @@ class Values(Protocol):
         """Rows per secret and value; where these are more than `most`, perhaps not all of them."""
 
     def in_cells(self, width: float, domain: Bounds | None, /) -> nw.DataFrame[Any]:
-        """Rows per secret and cell, `cells.cell_of` the column `value`, and the sums of `cells.place_of` as `place`."""
+        """Rows per secret and cell, `cell_of` the column `value`, and the sums of `place_of` as `place`."""
 
     def ends(self, name: str, /) -> FloatArray:
         """The smallest and the largest value; raises PriorError as `to_floats`."""
@@ -88,10 +186,10 @@ def _in_cells(values_of: Values, *, groups: Sequence[str], public: str, domain: 
     """Counts on a grid, and the means of its cells; on a finer one while the values lie in few of its cells."""
     ends = values_of.ends(public)
     low, high = (ends if domain is None else ends.clip(*domain)).tolist()
-    width = cells.cell_width(low, high, std=values_of.std())
+    width = cell_width(low, high, std=values_of.std())
     counted = values_of.in_cells(width, domain)
-    for _ in range(cells.MOST_PASSES):
-        finer = cells.finer_width(width, full=_full(counted["value"]), least=cells.least_width(low, high))
+    for _ in range(MOST_PASSES):
+        finer = finer_width(width, full=_full(counted["value"]), least=least_width(low, high))
         if finer == width:
             break
         width, counted = finer, values_of.in_cells(finer, domain)
@@ -101,7 +199,7 @@ def _in_cells(values_of: Values, *, groups: Sequence[str], public: str, domain: 
 def _full(cells_of_rows: nw.Series[Any]) -> int:
     """How many cells hold values, or hardly more than is asked: the first rows mostly have enough."""
     some = int(cells_of_rows.head(_LONG).n_unique())
-    return some if some >= cells.FEWEST_CELLS else int(cells_of_rows.n_unique())
+    return some if some >= FEWEST_CELLS else int(cells_of_rows.n_unique())
 
 
 def count_in_cells(
@@ -119,7 +217,7 @@ def _of_cells(counted: nw.DataFrame[Any], width: float, /, *, groups: Sequence[s
     )
     labels, codes = _numbered(counted, counts, groups=groups)
     codes, found, often, sums = _by_cell(codes, numbers, counts, places)
-    means = cells.means_of(found, sums, often, width)
+    means = means_of(found, sums, often, width)
     return Summary(counts=_parts(labels, codes, means, often), radius=0.5 * width)
 
 

@@ -13,20 +13,16 @@ import numpy as np
 from puffer_frames.errors import ArgumentTypeError, PufferWarning
 from puffer_frames.frames.coded import Coded, Numbered
 from puffer_frames.frames.columns import Name, NativeFrame
+from puffer_frames.frames.draws import Released
 from puffer_frames.frames.local.table import LocalTable
-from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Roles, RowOrder
-from puffer_frames.frames.series.asked import SeriesColumns
-from puffer_frames.frames.units.asked import UnitColumns
-from puffer_frames.frames.units.sizes import UnitSizes
-from puffer_frames.noise.draw import Draw
+from puffer_frames.frames.series import SeriesColumns
+from puffer_frames.frames.units import UnitColumns, UnitSizes
+from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import check_word
-from puffer_frames.priors.joint_counts import JointCounts
-from puffer_frames.priors.level_counts import LevelCounts
-from puffer_frames.priors.series_rows import SeriesRows
-from puffer_frames.priors.summary import Summary
-from puffer_frames.priors.unit_rows import UnitRows
+from puffer_frames.priors.series_rows import SeriesRows, UnitRows
+from puffer_frames.priors.summary import JointCounts, LevelCounts, Summary
 
 
 class CompleteRows(Protocol):
@@ -166,12 +162,12 @@ class Kind:
 
 
 KINDS = (
-    Kind(library="pandas", frame="DataFrame", table="local.of_pandas:PandasTable"),
-    Kind(library="polars", frame="DataFrame", table="local.of_polars:PolarsTable"),
+    Kind(library="pandas", frame="DataFrame", table="local.kinds:PandasTable"),
+    Kind(library="polars", frame="DataFrame", table="local.kinds:PolarsTable"),
     Kind(library="polars", frame="LazyFrame", table="plans.lazy:LazyTable"),
-    Kind(library="pyarrow", frame="Table", table="local.of_arrow:ArrowTable"),
+    Kind(library="pyarrow", frame="Table", table="local.kinds:ArrowTable"),
     Kind(library="pyspark", frame="DataFrame", table="spark.table:SparkTable"),
-    Kind(library="duckdb", frame="DuckDBPyRelation", table="duckdb.table:DuckTable"),
+    Kind(library="duckdb", frame="DuckDBPyRelation", table="duckdb:DuckTable"),
 )
 """Every kind of frame. A further one is a folder and a line."""
 

@@ -1,22 +1,201 @@
-"""Rows per secret and value, counted by NumPy: for few secrets, and values near those that come first.
-
-This takes less time than a group-by, which counts what does not suit.
-"""
+"""Public columns that are counted where they lie: by an engine, or by NumPy for few secrets and near values."""
 
 from __future__ import annotations
 
 import math
+import secrets
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from puffer_frames.frames.cells import PLACES, cell_width
-from puffer_frames.frames.found import Counted
-from puffer_frames.priors.prior import IndexArray
+from puffer_frames.errors import CalibrationError
+from puffer_frames.frames.columns import to_floats
+from puffer_frames.frames.roles import Roles
+from puffer_frames.frames.summary import (
+    PLACES,
+    cell_of,
+    cell_width,
+    check_few_levels,
+    count_in_cells,
+    count_levels,
+    count_rows,
+    count_values,
+    levels_of,
+    place_of,
+)
+from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.numbers.threads import each_of
+from puffer_frames.priors.prior import FloatArray, IndexArray
+from puffer_frames.priors.summary import JointCounts, LevelCounts, Summary
+
+_INFINITY = float("inf")
+_MARGIN = 4
+"""An estimate of the number of different values, of relative error 0.05, is never so many times too large."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """What one pass over the rows found of a public column."""
+
+    missing: int
+    """Entries that are null or NaN."""
+    infinite: int
+    low: Any
+    """The smallest of the others; None where there is none."""
+    high: Any
+    """The largest."""
+    std: float
+    """Their standard deviation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cells:
+    """Cells that values are counted in."""
+
+    width: float
+    """A power of two."""
+    domain: Bounds | None
+    """To which values are clipped first."""
+
+    def of(self, table: nw.LazyFrame[Any], /) -> nw.LazyFrame[Any]:
+        """A table with the numbers of the cells in place of its column `value`, and with a column `place`."""
+        return table.with_columns(value=cell_of(self.width, self.domain), place=place_of(self.width, self.domain))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """Rows per secret and value of a public column."""
+
+    table: pl.DataFrame
+    """Columns `secret_0`, ..., `value`, `count`, and for cells the sums of the places as `place`."""
+    width: float | None
+    """Width of the cells whose numbers stand for the values, a power of two; None for the values themselves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundValues:
+    """A public column and its secrets in Spark, in DuckDB, or in a Polars plan."""
+
+    dtype: nw.dtypes.DType
+    """Of the values."""
+    extent: Extent
+    rows: int
+    """Number of rows."""
+    different: Callable[[], float]
+    """An estimate of the number of different values."""
+    count: Callable[[Cells | None, int | None], nw.DataFrame[Any]]
+    """Rows per secret and value, or cell, in a column `count`, and of cells the sums of the places in a column
+    `place`: of all that differ, or where these are more than so many, of some more than that."""
+    before: Counted | None = None
+    """The rows, where the pass over them has counted them already."""
+
+    def exceeds(self, different: int, /) -> bool:
+        """Whether the estimate leaves no doubt; none is made of integers that lie close together."""
+        if self.before:
+            return self.before.width is not None
+        return not self._spans_at_most(different) and self.different() > _MARGIN * different
+
+    def _spans_at_most(self, different: int) -> bool:
+        """Whether there are no more integers, or booleans, from the smallest to the largest."""
+        low, high = self.extent.low, self.extent.high
+        return not self.dtype.is_float() and low is not None and int(high) - int(low) < different
+
+    def counted(self, most: int, /) -> nw.DataFrame[Any]:
+        if self.before and self.before.width is None:
+            return nw.from_native(self.before.table, eager_only=True)
+        return self.count(None, most)
+
+    def in_cells(self, width: float, domain: Bounds | None, /) -> nw.DataFrame[Any]:
+        """Rows per secret and cell; those of several narrower ones may be given one by one."""
+        if self.before and self.before.width is not None and self.before.width <= width and self._within(domain):
+            return nw.from_native(_wider(self.before.table, round(width / self.before.width)), eager_only=True)
+        return self.count(Cells(width=width, domain=domain), None)
+
+    def _within(self, domain: Bounds | None) -> bool:
+        return domain is None or domain[0] <= self.extent.low <= self.extent.high <= domain[1]
+
+    def ends(self, name: str, /) -> FloatArray:
+        """The smallest and the largest finite value; what is missing or infinite is an error."""
+        extent = self.extent
+        found = [(end, 1) for end in (extent.low, extent.high) if end is not None]
+        found += [(entry, n) for entry, n in ((None, extent.missing), (_INFINITY, extent.infinite)) if n]
+        series = nw.new_series("value", [entry for entry, _ in found], self.dtype, backend="polars")
+        return to_floats(series, np.array([n for _, n in found], dtype=np.int64), name=name)
+
+    def std(self) -> float:
+        return self.extent.std
+
+
+def _wider(table: pl.DataFrame, times: int) -> pl.DataFrame:
+    """Counts in cells so many times as wide; the sums of the places are rounded down."""
+    narrow = pl.col("value") % times * pl.col("count") * PLACES + pl.col("place")
+    return table.with_columns(value=pl.col("value") // times, place=narrow // times)
+
+
+class CountedRows(Protocol):
+    """What complete rows share that are counted where they lie, as `table.CompleteRows` says.
+
+    Only the results of the counts reach memory. Each count raises CalibrationError where the rows are others than those
+    of the first pass.
+    """
+
+    __slots__ = ()
+
+    roles: Roles
+    nulls: str
+
+    def values_of(self, name: str, /) -> FoundValues:
+        """A public column of numbers."""
+
+    def counted(self, names: Mapping[str, str], /) -> nw.DataFrame[Any]:
+        """Rows per secret and value of some public columns, which are given other names."""
+
+    def check_levels(self, name: str, /) -> None:
+        """Raise ArgumentError where the first pass leaves no doubt that a column of labels has too many levels."""
+
+    def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
+        return {
+            name: count_values(self.values_of(name), groups=self.roles.groups, public=name, domain=domain.get(name))
+            for name in self.roles.numbers
+        }
+
+    def finer(self, name: str, width: float, domain: Bounds | None, /) -> Summary:
+        return count_in_cells(self.values_of(name), width, groups=self.roles.groups, public=name, domain=domain)
+
+    def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
+        names = self.roles.numbers
+        counted = self.counted({name: f"value_{k}" for k, name in enumerate(names)})
+        return count_rows(counted, groups=self.roles.groups, public=names, domain=domain)
+
+    def level_counts(self, name: str, /) -> LevelCounts:
+        self.check_levels(name)
+        counted = self.counted({name: "value"})
+        levels = levels_of(counted["value"], name=name)
+        return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls)
+
+
+def check_estimate(different: float, /, *, name: str) -> None:
+    """Raise ArgumentError where such an estimate leaves no doubt that a column of labels has too many levels."""
+    check_few_levels(different / _MARGIN, name=name)
+
+
+def other_rows(where: str, /, *, hint: str, named: bool = False) -> CalibrationError:
+    """The error of rows that change between two passes, with a `row_id` or without any; the hint says where to write
+    them first.
+    """
+    return CalibrationError(
+        "the rows",
+        rule="the same in every pass",
+        got=f"other rows in the pass of {where}",
+        hint=f"{hint}, or leave out row_id: then the rows are read once." if named else f"{hint}.",
+    )
+
 
 CHUNK = 1 << 15
 """Rows whose numbers stay in the processor's cache."""
@@ -233,3 +412,64 @@ def _ends(values: pl.Series) -> tuple[Any, Any]:
 def _std(values: pl.Series) -> float:
     found: Any = values.cast(pl.Float64).std()
     return float(found or 0.0)
+
+
+FEWEST_ROWS = 1 << 18
+_BLOCK = 1 << 17
+_SAMPLE = 1 << 16
+"""Rows, spread over the table, that are to hold every secret."""
+
+
+def tallied_cells(table: nw.DataFrame[Any], width: float, domain: Bounds | None, /) -> nw.DataFrame[Any] | None:
+    """Rows per secret and cell, and the sums of their places, of either half of the rows; None where a group-by is
+    better.
+
+    The table is a frame of Polars with one column of secrets beside the finite values of the column `value`. Secrets of
+    text are told apart by a hash of 64 bits under a key that nobody knows.
+    """
+    key, *others = (name for name in table.columns if name != "value")
+    if others or not table.implementation.is_polars() or len(table) < FEWEST_ROWS:
+        return None
+    frame: pl.DataFrame = table.to_native()
+    marker = None if frame[key].null_count() else _marker(frame.schema[key])
+    if marker is None:
+        return None
+    sample = frame.select(key)[np.arange(0, len(frame), -(-len(frame) // _SAMPLE))]
+    codes = Codes.of(sample, marker(sample.to_series()))
+    low, high = _cell_ends(frame, domain)
+    if codes is None or Tally.in_cells(low, high, width, codes) is None:
+        return None
+
+    def counted(rows: pl.DataFrame) -> Counted | None:
+        tally = Tally.in_cells(low, high, width, codes)
+        assert tally is not None
+        for block in rows.iter_slices(_BLOCK):
+            values = block["value"].rechunk().cast(pl.Float64)
+            values = values if domain is None else values.clip(*domain)
+            tally.take(values, marker(block[key]), low=low, high=high)
+        return tally.counted()
+
+    half = len(frame) // 2
+    parts = each_of([frame[:half], frame[half:]], counted, large=True)
+    tables = [part.table for part in parts if part is not None]
+    return nw.from_native(pl.concat(tables), eager_only=True) if len(tables) == len(parts) else None
+
+
+def _cell_ends(frame: pl.DataFrame, domain: Bounds | None) -> tuple[float, float]:
+    """The smallest and the largest value, moved into the domain."""
+    ends = frame.select(low=pl.col("value").min(), high=pl.col("value").max()).row(0)
+    low, high = np.clip(np.array(ends, dtype=np.float64), *(domain or (None, None))).tolist()
+    return low, high
+
+
+def _marker(dtype: pl.DataType) -> Callable[[pl.Series], Bits] | None:
+    """What gives 64 bits to each secret, equal to equal ones alone; None for secrets that have no such bits at once."""
+    if dtype in (pl.String, pl.Boolean):
+        seed = secrets.randbits(64)
+        return lambda labels: labels.hash(seed).to_numpy()
+    if dtype in (pl.Categorical, pl.Enum):
+        return lambda labels: labels.to_physical().cast(pl.UInt64).to_numpy()
+    if dtype.is_integer() and dtype not in (pl.Int128, pl.UInt128):
+        wide = pl.UInt64 if dtype == pl.UInt64 else pl.Int64
+        return lambda labels: labels.rechunk().cast(wide).to_numpy().view(np.uint64)
+    return None

@@ -10,8 +10,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from scipy.special import logsumexp
 
-from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.outcome import Loss, WorstCase
+from puffer_frames.loss.outcome import Bracket, Loss, WorstCase
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.pairs import Pair
 from puffer_frames.priors.prior import FloatArray
@@ -336,7 +335,6 @@ class UnitLoss:
 
     @property
     def resolution(self) -> float:
-        """As that of one row."""
         return self._loss.resolution
 
     def only(self, pair: Pair, /) -> UnitLoss:
@@ -349,7 +347,6 @@ class UnitLoss:
         return WorstCase(bracket=bracket, pair=found.pair)
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """Bounds of the largest hockey stick over the pairs."""
         share = epsilon / self._rows
         cells = self._loss.ratio_cells(scale) if isinstance(self._loss, KnownInCells) and scale else None
         lower, upper, pair = self._together(cells, epsilon) if cells else (0.0, math.inf, None)

@@ -1,14 +1,44 @@
-"""What the loss engine answers."""
+"""What the loss engine answers: numbers known from below and from above."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from puffer_frames.loss.bracket import Bracket
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import bracket_text, upper_text
-from puffer_frames.numbers.target import Target
 from puffer_frames.priors.pairs import Pair
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bracket:
+    """Two proved bounds of one number, rounding error included.
+
+    A calibration relies on `upper`; a claim that a scale is *not* private relies on `lower`.
+
+    Examples
+    --------
+    >>> 0.5 in Bracket(lower=0.4, upper=0.6)
+    True
+    """
+
+    lower: float
+    """The number is at least this."""
+    upper: float
+    """The number is at most this."""
+
+    def __post_init__(self) -> None:
+        if not self.lower <= self.upper:
+            raise ValueError(f"lower must be at most upper; got {self.lower} and {self.upper}.")
+
+    def __contains__(self, number: float) -> bool:
+        return self.lower <= number <= self.upper
+
+    @property
+    def width(self) -> float:
+        """`upper - lower`; 0 where both are infinite."""
+        return 0.0 if math.isinf(self.lower) else self.upper - self.lower
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,12 +12,11 @@ import numpy as np
 from scipy import fft
 
 from puffer_frames.loss.atoms.discrete import MOST_PAIRS_IN_CELLS, DiscreteLoss
-from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.loss_law import RatioCells
-from puffer_frames.loss.outcome import Loss, WorstCase
-from puffer_frames.numbers.progress import watched
+from puffer_frames.loss.outcome import Bracket, Loss, WorstCase
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.numbers.threads import watched
 from puffer_frames.priors.pairs import Pair
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
 from puffer_frames.priors.unit_laws import UnitLaws, first_of_equals, lattice_places, most_sums, rows_of
@@ -62,7 +61,6 @@ class RowsLoss(DiscreteLoss):
         self._prepare(named, positions, partial(_frequencies, cells, starts, positions.size), "all")
 
     def only(self, pair: Pair, /) -> DiscreteLoss:
-        """The same for two of the units, on the same grid."""
         two = RowsLoss.__new__(RowsLoss)
         two._moved, two._units = self._moved, 2
         table = np.concatenate([self._weights(slice(self._numbers[s], self._numbers[s] + 1)) for s in pair])
@@ -70,7 +68,6 @@ class RowsLoss(DiscreteLoss):
         return two
 
     def pure(self, scale: float, /) -> WorstCase:
-        """Largest |log f_i/f_j| over all pairs and over y."""
         found = super().pure(scale)
         if not self._moved:
             return found
@@ -248,7 +245,6 @@ class PresenceLoss:
         return 0.0
 
     def only(self, pair: Pair, /) -> PresenceLoss:
-        """The same for one of the units."""
         return PresenceLoss(self._laws.only(list(self._laws.units).index(pair[0])))
 
     def losses(self, scale: float, /) -> tuple[FloatArray, FloatArray]:
@@ -262,7 +258,6 @@ class PresenceLoss:
         return laws.copies * largest, laws.copies * (error + 4 * UNIT_ROUNDOFF * largest)
 
     def pure(self, scale: float, /) -> WorstCase:
-        """Largest pure loss over the units."""
         if scale == 0 or not math.isfinite(1.0 / scale):
             return self._without_noise()
         loss, error = self.losses(scale)

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError
-from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.outcome import WorstCase
+from puffer_frames.loss.outcome import Bracket, WorstCase
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.markov import MarkovChain
 from puffer_frames.priors.pairs import Pair

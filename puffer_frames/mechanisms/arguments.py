@@ -16,7 +16,7 @@ from puffer_frames.frames.null_values import NullValuesArgument
 from puffer_frames.frames.roles import RowOrder
 from puffer_frames.noise.postprocessing import BoundsArgument
 from puffer_frames.numbers.arguments import check_flag, check_word
-from puffer_frames.priors.level_counts import Level
+from puffer_frames.priors.summary import Level
 from puffer_frames.scales.learned import Belief, LearnedBelief
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.strata import Strata

@@ -16,15 +16,12 @@ from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.arguments import Options, check_merge
 from puffer_frames.mechanisms.request import Request, SecretsOfPairs, can_compose, check_given, check_repeats
 from puffer_frames.noise.postprocessing import check_bounds
-from puffer_frames.numbers.arguments import check_count, check_word
+from puffer_frames.numbers.arguments import Target, check_count, check_word
 from puffer_frames.numbers.records import refused
-from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED, check_theorem
-from puffer_frames.priors.apart import pairs_within
-from puffer_frames.priors.joint_counts import JointCounts
-from puffer_frames.priors.level_counts import LevelCounts
-from puffer_frames.priors.pairs import check_pairs
+from puffer_frames.priors.pairs import check_pairs, pairs_within
 from puffer_frames.priors.prior import Secret
+from puffer_frames.priors.summary import JointCounts, LevelCounts
 from puffer_frames.scales.beliefs import ONLY, WORDS, check_components
 from puffer_frames.scales.choice import check_calibration
 from puffer_frames.scales.drift import is_within

@@ -28,15 +28,11 @@ from puffer_frames.mechanisms.arguments import (
 )
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds, check_bounds, in_words
-from puffer_frames.numbers.arguments import check_count, check_flag, check_word
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target, check_count, check_flag, check_word
 from puffer_frames.papers.catalogue import BOUNDED, KANTOROVICH, PUBLISHED_FOR
-from puffer_frames.priors.apart import by_column
-from puffer_frames.priors.joint_counts import JointCounts
-from puffer_frames.priors.level_counts import Level, LevelCounts
-from puffer_frames.priors.pairs import Pairs
+from puffer_frames.priors.pairs import Pairs, by_column
 from puffer_frames.priors.prior import Secret
-from puffer_frames.priors.summary import Summary
+from puffer_frames.priors.summary import JointCounts, Level, LevelCounts, Summary
 from puffer_frames.scales.beliefs import read_beliefs
 from puffer_frames.scales.joint.columns import check_weights
 from puffer_frames.scales.joint.coupled import MOST_COLUMNS

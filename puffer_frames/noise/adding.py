@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,9 +13,11 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from puffer_frames.noise.stream import Numbers, Rows, Stream, Words, Workspace, Workspaces
+from puffer_frames.errors import CalibrationError
+from puffer_frames.noise.stream import Numbers, ReleaseKey, Rows, Stream, Words, Workspace, Workspaces
 from puffer_frames.numbers.rounding import LARGEST, nearest
 from puffer_frames.priors.prior import FloatArray, IndexArray
+from puffer_frames.priors.summary import Level
 
 Reals: TypeAlias = NDArray[np.floating[Any] | np.integer[Any]]
 Settled: TypeAlias = FloatArray | list[Fraction]
@@ -206,3 +209,81 @@ def _move(values: Reals, grid: float, noise: FloatArray, on_grid: FloatArray) ->
             noise += np.where(coarse, values, np.where(coarse, 0.0, on_grid) * grid)
     if grid > _ROOMY:
         np.clip(noise, -LARGEST, LARGEST, out=noise)
+
+
+RESOLUTION = 40
+"""The grid is at most 2**-40 of the scale."""
+CELL_WIDTH = 6
+"""A cell of the sampler is 2**-6 to 2**-7 of the scale."""
+_FINEST_EXPONENT = -1073
+"""Half of the grid must be a float."""
+
+
+def grid_of(scale: float, /, *, resolution: int = RESOLUTION) -> float:
+    """The largest power of two that is at most 2**-resolution of the scale.
+
+    Raises CalibrationError for a scale so small that no float is that fine.
+    """
+    exponent = math.frexp(scale)[1] - 1 - resolution
+    if exponent < _FINEST_EXPONENT:
+        raise CalibrationError(
+            "the scale of the noise",
+            rule="at least 2**-1033, for a grid of floats finer than it",
+            got="a smaller one",
+            hint="Multiply the column by a constant before the release.",
+        )
+    return math.ldexp(1.0, exponent)
+
+
+Codes: TypeAlias = NDArray[np.uint16]
+"""Places of levels in a list of them."""
+Levels: TypeAlias = tuple[Level, ...]
+"""Different labels, at most 65,535."""
+Columns: TypeAlias = Mapping[str, Levels | None]
+"""The levels of columns of labels by name; None for a column of numbers."""
+Arrays: TypeAlias = Mapping[str, Reals]
+"""A column of labels as `Codes`, one of numbers as integers within 2**53 or as 64-bit floats."""
+Move: TypeAlias = Callable[[Arrays, Rows | None], Arrays]
+"""From the columns that are read, and the numbers of their rows (by default 0, ..., n - 1), to those that are written.
+"""
+
+
+class Draw(Protocol):
+    """What a release does to some public columns; it can be sent to another process, and holds the key.
+
+    It may read any columns that have a role in the release, the secret ones too. Frames hand it the columns, and of
+    these only the written and the kept ones leave.
+    """
+
+    @property
+    def key(self) -> ReleaseKey:
+        """Key of the release."""
+
+    @property
+    def reads(self) -> Columns:
+        """The columns that it sees. A label that is none of these levels is a CalibrationError."""
+
+    @property
+    def writes(self) -> Columns:
+        """The public columns that it replaces."""
+
+    def prepared(self) -> Move:
+        """The function that does it, a part of the rows at a time; the key is made ready once.
+
+        What becomes of a row depends on its entries and its number alone.
+        """
+
+
+def numbered(count: int, rows: Rows | None, /) -> Numbers:
+    """The numbers of so many rows; by default 0, ..., count - 1."""
+    return np.asarray(np.arange(count) if rows is None else rows, dtype=np.int64)
+
+
+def other_levels(column: str, got: str, /) -> CalibrationError:
+    """The error of so many rows with levels that a draw does not know."""
+    return CalibrationError(
+        f"the column {column!r}",
+        rule="one of the levels that were counted",
+        got=f"{got} with another one",
+        hint="Calibrate with these rows, or replace the other levels first.",
+    )

@@ -110,7 +110,6 @@ class Cells:
         )
 
     def draw(self, stream: Stream, rows: Rows, out: FloatArray, workspace: Workspace, /) -> Open:
-        """Write the noise of the rows; where it is open, anything."""
         words, scratch = stream.words(rows, workspace), workspace.places[: out.size]
         cells = workspace.cells[: out.size]
         np.right_shift(words, np.uint64(LOW_BITS), out=scratch)
@@ -124,7 +123,6 @@ class Cells:
         return left
 
     def settle(self, left: Open, stream: Stream, /) -> FloatArray:
-        """The noise of rows that `draw` left open."""
         words, rows, size = left.words, left.rows, 1 << self.bits
         index = words << np.uint64(1) >> np.uint64(LOW_BITS + 1)
         further = stream.pairs(rows, 0)[:, 0] >> np.uint64(INDEX_BITS)

@@ -13,11 +13,20 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from puffer_frames.noise.adding import BLOCK_ROWS, CHUNK_ROWS, MANY_ROWS
-from puffer_frames.noise.draw import Arrays, Codes, Columns, Levels, Move, other_levels
+from puffer_frames.noise.adding import (
+    BLOCK_ROWS,
+    CHUNK_ROWS,
+    MANY_ROWS,
+    Arrays,
+    Codes,
+    Columns,
+    Levels,
+    Move,
+    other_levels,
+)
 from puffer_frames.noise.stream import Purpose, ReleaseKey, Rows, Stream, Workspace
-from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.prior import FloatArray
+from puffer_frames.priors.summary import Level
 
 Number = TypeVar("Number", bound=np.integer[Any])
 Integers: TypeAlias = NDArray[np.integer[Any]]
@@ -35,7 +44,6 @@ class JointLevels:
 
     @property
     def reads(self) -> dict[str, Levels]:
-        """The levels of each column."""
         return {name: levels_at(k, self.numbers) for k, name in enumerate(self.columns)}
 
     @property
@@ -201,12 +209,10 @@ class LabelChannel:
 
     @property
     def reads(self) -> dict[str, Levels]:
-        """The columns."""
         return self._joint.reads
 
     @property
     def writes(self) -> dict[str, Levels]:
-        """The columns, with the released levels."""
         written = self.columns[: len(self.columns) - self.seen]
         return {name: levels_at(k, self.outputs) for k, name in enumerate(written)}
 
@@ -258,12 +264,10 @@ class NumberChannel:
 
     @property
     def reads(self) -> Columns:
-        """The column, and those that are read beside it."""
         return {self.column: None, **({} if self.secret is None else self.secret.reads)}
 
     @property
     def writes(self) -> Columns:
-        """The column."""
         return {self.column: None}
 
     def prepared(self) -> Move:

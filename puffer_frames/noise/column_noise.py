@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from puffer_frames.errors import CalibrationError
-from puffer_frames.noise.adding import Reals, add_noise
+from puffer_frames.noise.adding import Arrays, Columns, Draw, Levels, Move, Reals, add_noise, numbered
 from puffer_frames.noise.channel import Integers, JointLevels
-from puffer_frames.noise.draw import Arrays, Columns, Draw, Levels, Move, numbered
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds, Replacement, postprocess
 from puffer_frames.noise.stream import Purpose, ReleaseKey, Rows, Workspaces
@@ -37,17 +36,14 @@ class ByStratum:
 
     @property
     def key(self) -> ReleaseKey:
-        """Key of the release."""
         return self.parts[0][0].key
 
     @property
     def reads(self) -> Columns:
-        """The given columns, and those of the draws."""
         return {**self._of_parts, **self._strata.reads}
 
     @property
     def writes(self) -> Columns:
-        """Those of the draws."""
         return {name: levels for draw in self.parts[0] for name, levels in draw.writes.items()}
 
     @property
@@ -122,16 +118,13 @@ class ColumnNoise:
 
     @property
     def reads(self) -> Columns:
-        """The column."""
         return {self.column: None}
 
     @property
     def writes(self) -> Columns:
-        """The column."""
         return {self.column: None}
 
     def prepared(self) -> Move:
-        """The values with noise."""
         stream = self.key.stream(Purpose.NOISE, self.column)
         sampler = self.noise.sampler() if self.noise is not None else None
         workspaces = Workspaces()

@@ -12,9 +12,9 @@ import numpy as np
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.noise.adding import Sampler
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import upper_text
 from puffer_frames.numbers.rounding import up
-from puffer_frames.numbers.target import Target
 from puffer_frames.priors.prior import FloatArray
 
 ROUND_UP = 1 + 2.0**-50

@@ -12,11 +12,11 @@ from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 
 from puffer_frames.errors import ArgumentError
+from puffer_frames.noise.adding import CELL_WIDTH, RESOLUTION, grid_of
 from puffer_frames.noise.cells import Cells
 from puffer_frames.noise.family import ON_GRID, ROUND_UP, NoiseFamily
-from puffer_frames.noise.grid import CELL_WIDTH, RESOLUTION, grid_of
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, up
-from puffer_frames.numbers.target import Target
 from puffer_frames.priors.prior import FloatArray
 
 _END = 9.25

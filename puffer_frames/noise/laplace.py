@@ -11,12 +11,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from puffer_frames.noise.adding import CELL_WIDTH, RESOLUTION, grid_of
 from puffer_frames.noise.cells import Cells
 from puffer_frames.noise.family import ON_GRID, ROUND_UP, NoiseFamily
-from puffer_frames.noise.grid import CELL_WIDTH, RESOLUTION, grid_of
 from puffer_frames.noise.stream import Stream
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.rounding import divide_up
-from puffer_frames.numbers.target import Target
 from puffer_frames.priors.prior import FloatArray
 
 DIGITS = 60

@@ -19,9 +19,8 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from puffer_frames.noise.adding import half_integers
+from puffer_frames.noise.adding import CELL_WIDTH, half_integers
 from puffer_frames.noise.cells import Cells
-from puffer_frames.noise.grid import CELL_WIDTH
 from puffer_frames.noise.laplace import DIGITS, geometric_cells, rate_of
 from puffer_frames.noise.stream import Purpose, ReleaseKey
 from puffer_frames.priors.prior import FloatArray

@@ -9,10 +9,9 @@ from numpy.typing import ArrayLike
 from scipy.special import gammainc, gammainccinv, gammaincinv
 
 from puffer_frames.errors import ArgumentError, short_traceback
-from puffer_frames.noise.adding import add_noise
+from puffer_frames.noise.adding import add_noise, grid_of
 from puffer_frames.noise.families import GAUSSIAN, LAPLACE, NoiseArgument, noise_family
 from puffer_frames.noise.family import ROUND_UP, NoiseFamily
-from puffer_frames.noise.grid import grid_of
 from puffer_frames.noise.stable import Stable, all_but
 from puffer_frames.noise.stream import Purpose, RandomSource, ReleaseKey, Words
 from puffer_frames.numbers.arguments import check_scale

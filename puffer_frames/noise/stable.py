@@ -13,15 +13,13 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
-from puffer_frames.noise.adding import Open
+from puffer_frames.noise.adding import Open, grid_of
 from puffer_frames.noise.family import ON_GRID, ROUND_UP, NoiseFamily
-from puffer_frames.noise.grid import grid_of
 from puffer_frames.noise.log_ratio import largest_log_ratio
 from puffer_frames.noise.stable_shape import derivatives, stable_shape
 from puffer_frames.noise.stream import Rows, Stream, Words, Workspace
-from puffer_frames.numbers.arguments import as_float, check_count
+from puffer_frames.numbers.arguments import Target, as_float, check_count
 from puffer_frames.numbers.rounding import up
-from puffer_frames.numbers.target import Target
 from puffer_frames.priors.prior import FloatArray
 
 RESOLUTION = 30
@@ -210,7 +208,6 @@ class StableSampler:
         return Open.of(np.flatnonzero(far), rows, first)
 
     def settle(self, left: Open, stream: Stream, /) -> list[Fraction]:
-        """The noise of rows that `draw` left open."""
         sizes = self._sizes(left.words, stream.pairs(left.rows, 0)[:, 1])
         further = np.hstack([stream.pairs(left.rows, attempt) for attempt in (1, 2)])
         magnitudes = map(_far_size, sizes.tolist(), further.tolist())

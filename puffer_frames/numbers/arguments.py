@@ -1,9 +1,10 @@
-"""Checks of the numbers of a request."""
+"""Checks of the numbers of a request; epsilon and delta as one record."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
 from typing import cast
@@ -114,3 +115,37 @@ def check_probability(number: float, name: str, /) -> Fraction:
     if not 0 <= value <= 1:
         raise ArgumentError(name, rule="a probability", got=f"{value:g}", hint="Give a number from 0 to 1.")
     return Fraction(str(value))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """(epsilon, delta)-privacy; with a delta of 0 it is pure."""
+
+    epsilon: float
+    """Greater than 0."""
+    delta: float = 0.0
+    """From 0 to less than 1."""
+
+    @classmethod
+    def of(cls, epsilon: float, delta: float = 0.0, /) -> Target:
+        """From the arguments of a user; raises ArgumentError, ArgumentTypeError for what is out of range."""
+        return cls(epsilon=check_epsilon(epsilon), delta=check_delta(delta))
+
+    @property
+    def most(self) -> float:
+        """The largest loss that meets it: of the hockey stick where there is a delta, else of the pure loss."""
+        return self.delta or self.epsilon
+
+    @property
+    def pure(self) -> Target:
+        """The same epsilon without a delta."""
+        return Target(epsilon=self.epsilon)
+
+    def share(self, parts: int, /) -> Target:
+        """What each of so many releases may use, so that together they keep within the whole."""
+        if parts == 1:
+            return self
+        return Target(epsilon=math.nextafter(self.epsilon / parts, 0.0), delta=self.delta / parts)
+
+    def __str__(self) -> str:
+        return f"epsilon {self.epsilon:g}" + (f" and delta {self.delta:g}" if self.delta else "")

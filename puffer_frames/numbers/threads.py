@@ -1,9 +1,10 @@
-"""Work on parts of large arrays in two threads: NumPy lets go of the interpreter in most of its loops."""
+"""Long steps: parts of large arrays in two threads, since NumPy lets go of the interpreter, and their progress."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -28,3 +29,23 @@ def each_of(parts: Sequence[Part], work: Callable[[Part], Result], /, *, large: 
 
     with ThreadPoolExecutor(2) as pool:
         return list(pool.map(done, parts))
+
+
+T = TypeVar("T")
+
+DELAY = 1.0
+"""Seconds after which a step counts as long."""
+
+
+def watched(items: Collection[T], /, *, label: str) -> Iterable[T]:
+    """The items; with a bar on the terminal or in the notebook where they take more than a second, silent elsewhere."""
+    if len(items) < 2 or not _is_watched():
+        return items
+    from tqdm.auto import tqdm
+
+    return tqdm(items, desc=label, delay=DELAY, leave=False)
+
+
+def _is_watched() -> bool:
+    """Whether standard error is a terminal, or the process a notebook's."""
+    return "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())

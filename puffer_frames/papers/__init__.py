@@ -2,9 +2,15 @@
 
 from puffer_frames.papers.bernoulli import bernoulli_exact_scale, bernoulli_scale
 from puffer_frames.papers.bounded import bounded_scales
-from puffer_frames.papers.gaussian import gaussian_scale, tau_star, tau_star_bound, translation_scale
+from puffer_frames.papers.gaussian import (
+    gaussian_scale,
+    mixture_scale,
+    tau_star,
+    tau_star_bound,
+    translation_scale,
+    ubm_scale,
+)
 from puffer_frames.papers.kantorovich import kantorovich_scale
-from puffer_frames.papers.mixture import mixture_scale, ubm_scale
 from puffer_frames.papers.neighbours import neighbour_scale
 from puffer_frames.papers.quilt.networks import network_quilt_scale
 from puffer_frames.papers.quilt.scales import quilt_approx_scale, quilt_scale

@@ -10,14 +10,12 @@ from typing import Protocol
 from puffer_frames.errors import ArgumentError
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.laplace import Laplace
-from puffer_frames.numbers.arguments import check_word
+from puffer_frames.numbers.arguments import Target, check_word
 from puffer_frames.numbers.rounding import subtract_up
-from puffer_frames.numbers.target import Target
 from puffer_frames.papers.bernoulli import bernoulli_scale
 from puffer_frames.papers.bounded import bounded_scales
-from puffer_frames.papers.gaussian import gaussian_scale, translation_scale
+from puffer_frames.papers.gaussian import gaussian_scale, mixture_scale, translation_scale, ubm_scale
 from puffer_frames.papers.kantorovich import kantorovich_scale
-from puffer_frames.papers.mixture import mixture_scale, ubm_scale
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Prior, Secret
 

@@ -1,10 +1,11 @@
-"""The pairs of secrets that must be indistinguishable."""
+"""The pairs of secrets that must be indistinguishable, also of several secret columns each by itself."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Literal, TypeAlias
+from itertools import combinations
+from typing import Any, Literal, TypeAlias, cast
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.priors.prior import Prior, Secret, check_priors
@@ -106,3 +107,36 @@ def _unknown(secret: Secret, secrets: Sequence[Secret]) -> ArgumentError:
         got=repr(secret),
         hint=f"Known values are, for example, {shown}.",
     )
+
+
+Groups = Mapping[Secret, Sequence[Secret]]
+"""Per column and value, as a tuple, the joint values that have it."""
+
+
+def by_column(joint: Iterable[Secret], columns: Sequence[str], /) -> Groups:
+    """The joint values that have each value of each column."""
+    groups: dict[Secret, list[Secret]] = {}
+    for k, name in enumerate(columns):
+        for secret in (values := list(joint)):
+            groups.setdefault((name, cast(tuple[Any, ...], secret)[k]), []).append(secret)
+        joint = values
+    return groups
+
+
+def pairs_within(groups: Groups, /) -> Pairs:
+    """All pairs of values of one column.
+
+    Raises ArgumentError for a column with one value.
+    """
+    values: dict[Any, list[Secret]] = {}
+    for secret in groups:
+        values.setdefault(cast(tuple[Any, ...], secret)[0], []).append(secret)
+    for name, found in values.items():
+        if len(found) < 2:
+            raise ArgumentError(
+                f"the secret column {name!r}",
+                rule="of at least two different values",
+                got=f"{len(found)}",
+                hint="With one value there is nothing to hide: leave the column out of secret.",
+            )
+    return tuple(pair for found in values.values() for pair in combinations(found, 2))

@@ -1,4 +1,4 @@
-"""Series of states: rows ordered by time, in pieces between gaps."""
+"""Series of states in pieces between gaps, and the rows of units: what the numeric half sees of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from puffer_frames.priors.prior import IndexArray, Secret
+from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,3 +142,58 @@ class SeriesRows:
     def _begins(self) -> NDArray[np.bool_]:
         """Which pieces are the first of a unit."""
         return np.append(True, self.unit_of[1:] != self.unit_of[:-1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitRows:
+    """Different values of each unit, ascending. An entry of `units` may stand for several units that add the same."""
+
+    units: Sequence[Secret]
+    """Names of the units, or of the first of several, shape (units,)."""
+    values: FloatArray
+    """The values of a unit, unit after unit, shape (values,); 0 where no column was named."""
+    times: IndexArray
+    """In how many rows of its unit each value is, shape (values,)."""
+    starts: IndexArray
+    """Where each unit's values begin, and the end of the last, shape (units + 1,)."""
+    groups: Sequence[tuple[Secret, ...]]
+    """Names of the groups, one tuple of labels each."""
+    group_of: IndexArray
+    """Number of the group of each unit."""
+    often: IndexArray
+    """How many units each entry stands for, shape (units,)."""
+
+    @classmethod
+    def of(
+        cls,
+        units: Sequence[Secret],
+        values: FloatArray,
+        starts: IndexArray,
+        /,
+        *,
+        times: IndexArray,
+        groups: Sequence[tuple[Secret, ...]],
+        group_of: IndexArray,
+        often: IndexArray,
+    ) -> UnitRows:
+        """From values of which some neighbours may be equal, ascending within a unit."""
+        fresh = np.ones(values.size, dtype=bool)
+        fresh[1:] = values[1:] != values[:-1]
+        fresh[starts[:-1]] = True
+        if not fresh.all():
+            places = np.flatnonzero(fresh)
+            values, times = values[places], np.add.reduceat(times, places)
+            starts = np.searchsorted(places, starts)
+        return cls(
+            units=units, values=values, times=times, starts=starts, groups=groups, group_of=group_of, often=often
+        )
+
+    @property
+    def sizes(self) -> IndexArray:
+        """The number of rows of each unit, shape (units,)."""
+        return np.add.reduceat(self.times, self.starts[:-1])
+
+    @property
+    def count(self) -> int:
+        """The number of units."""
+        return int(self.often.sum())

@@ -14,7 +14,7 @@ import numpy as np
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.loss.engine import Laws
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.numbers.progress import watched
+from puffer_frames.numbers.threads import watched
 from puffer_frames.papers.catalogue import (
     BERNOULLI,
     GAUSSIAN,

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import FewRowsWarning, SuspectValuesWarning, WeakGuaranteeWarning, WideNoiseWarning, warn
 from puffer_frames.frames.coded import Numbered
-from puffer_frames.frames.columns import rows_text
-from puffer_frames.frames.hints import MISSING, are_written_numbers, from_text
+from puffer_frames.frames.columns import MISSING, are_written_numbers, from_text, rows_text
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Counts, Summary
 

@@ -7,14 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from puffer_frames.errors import CalibrationError, NoNoiseNeededError, UnsoundTheoremWarning, warn
-from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import Laws
-from puffer_frames.loss.outcome import Loss, Verification, WorstCase
+from puffer_frames.loss.outcome import Bracket, Loss, Verification, WorstCase
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.numbers.arguments import check_word
+from puffer_frames.numbers.arguments import Target, check_word
 from puffer_frames.numbers.presentation import lower_text, upper_text
-from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import Theorem
 from puffer_frames.priors.pairs import Pair
 from puffer_frames.scales.learned import Belief, LearnedBelief

@@ -12,14 +12,13 @@ from itertools import combinations
 from typing import cast
 
 from puffer_frames.errors import ArgumentError, CalibrationError, PriorError
-from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import Laws, belief_loss, privacy_loss
 from puffer_frames.loss.noises.coupled import set_distance
-from puffer_frames.loss.outcome import Loss, Verification
+from puffer_frames.loss.outcome import Bracket, Loss, Verification
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.rounding import subtract_up, up
-from puffer_frames.numbers.target import Target
 from puffer_frames.papers.bounded import bounded_scales
 from puffer_frames.papers.catalogue import BOUNDED, KANTOROVICH, MIXTURE, MIXTURES, PUBLISHED_FOR, Theorem
 from puffer_frames.papers.gaussian import translation_scale

@@ -11,12 +11,11 @@ from puffer_frames.loss.engine import Laws, belief_loss
 from puffer_frames.loss.outcome import Verification, excess_text
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.numbers.target import Target
-from puffer_frames.priors.joint_counts import JointCounts
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.law_set import LawSet, is_too_wide
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import Secret
-from puffer_frames.priors.summary import Summary
+from puffer_frames.priors.summary import JointCounts, Summary
 from puffer_frames.scales.choice import Choice, measure
 from puffer_frames.scales.columns import ANY_LAW, FEW_SECRETS, measure_observed, range_of
 from puffer_frames.scales.joint.coupled import any_joint_loss, measured, unrounded

@@ -12,8 +12,8 @@ from puffer_frames.errors import ArgumentError, CalibrationError, short_tracebac
 from puffer_frames.loss.atoms.counts import CountLoss, CountsLoss
 from puffer_frames.loss.atoms.tilted import Law, normalised
 from puffer_frames.noise.family import NoiseFamily
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.rounding import divide_up, up
-from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import EXACT_NETWORK, MECHANISMS, PUBLISHED_FOR
 from puffer_frames.papers.quilt.networks import Counted, what_counts
 from puffer_frames.priors.network import BayesianNetwork

@@ -50,7 +50,6 @@ class LaplaceMedians:
 
     @classmethod
     def of(cls, values: FloatArray, weights: FloatArray, scale: float, /) -> Self:
-        """The sums of these atoms."""
         with np.errstate(over="ignore"):
             decay = np.exp(-np.diff(values) / scale)
         since = _running(weights[::-1], decay[::-1])[::-1]
@@ -173,7 +172,6 @@ class GaussianMedians:
 
     @classmethod
     def of(cls, values: FloatArray, weights: FloatArray, scale: float, /) -> Self:
-        """These atoms."""
         return cls(values=values, weights=weights, scale=scale)
 
     def thresholds(self) -> tuple[IndexArray, FloatArray]:

@@ -11,9 +11,8 @@ from puffer_frames.errors import ArgumentError, short_traceback
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
-from puffer_frames.numbers.arguments import check_count, check_word
+from puffer_frames.numbers.arguments import Target, check_count, check_word
 from puffer_frames.numbers.rounding import up
-from puffer_frames.numbers.target import Target
 
 MOST_REPEATS = 1_000_000
 """Rows of a unit, and releases."""

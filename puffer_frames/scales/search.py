@@ -12,7 +12,7 @@ from puffer_frames.errors import CalibrationError, short_traceback
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.outcome import Loss, WorstCase
 from puffer_frames.noise.families import NoiseArgument, noise_family
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.pairs import Pair, pairs_of
 from puffer_frames.priors.prior import Prior, Secret
 

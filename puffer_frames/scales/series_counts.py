@@ -9,7 +9,7 @@ import numpy as np
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.noise.family import NoiseFamily
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.papers.quilt.scales import Chain
 from puffer_frames.priors.prior import FloatArray
 from puffer_frames.priors.series_rows import SeriesRows

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from puffer_frames.errors import short_traceback
-from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.outcome import Verification
+from puffer_frames.loss.outcome import Bracket, Verification
 from puffer_frames.numbers.arguments import check_count, check_flag, check_word
-from puffer_frames.priors.level_counts import Level
+from puffer_frames.priors.summary import Level
 from puffer_frames.scales.choice import Choice
 
 Stratum: TypeAlias = tuple[Level, ...]

@@ -20,7 +20,7 @@ from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.totals import exact_sum
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.papers.catalogue import (
     GAUSSIAN_UNITS,
     LARGEST_CONTRIBUTION,
@@ -35,9 +35,9 @@ from puffer_frames.papers.users import presence_scale, value_scale
 from puffer_frames.priors.law_set import WIDEST, LawSet, is_too_wide
 from puffer_frames.priors.pairs import Pair, Pairs, check_pairs
 from puffer_frames.priors.prior import Prior, Secret
+from puffer_frames.priors.series_rows import UnitRows
 from puffer_frames.priors.transport import rows_diameter, w_infinity, w_infinity_diameter
 from puffer_frames.priors.unit_laws import PARTS, SPECKS, UnitLaws, without_specks
-from puffer_frames.priors.unit_rows import UnitRows
 from puffer_frames.scales.choice import Choice, Proposal, choose
 from puffer_frames.scales.learned import LearnedBelief
 

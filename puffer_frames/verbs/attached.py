@@ -12,8 +12,7 @@ from puffer_frames.errors import UncoveredFrameError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.matching import require_rows
 from puffer_frames.frames.plans.source import collect_plan, sink_plan
-from puffer_frames.frames.stamps.attach import runs_of
-from puffer_frames.frames.stamps.parquet import read_parquet_metadata, write_parquet_file
+from puffer_frames.frames.stamps.parquet import read_parquet_metadata, runs_of, write_parquet_file
 from puffer_frames.frames.table import open_table
 from puffer_frames.noise.usefulness import evenly
 from puffer_frames.numbers.arguments import check_flag

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from puffer_frames.errors import CalibrationError
-from puffer_frames.frames.local.identity import FEWEST, RowsIdentity
+from puffer_frames.frames.matching import FEWEST, RowsIdentity
 from puffer_frames.noise.stream import KEY_BYTES, Numbers, Purpose, ReleaseKey
 from puffer_frames.verbs.ledgers.reserved import LedgerArgument
 

@@ -3,7 +3,7 @@
 import polars as pl
 from kinds import make_columns
 
-from puffer_frames.frames import cells, summary
+from puffer_frames.frames import summary
 
 
 def make_table():
@@ -29,4 +29,4 @@ def without_looks(monkeypatch):
 def few_cells(monkeypatch):
     monkeypatch.setattr(summary, "EXACT_ROWS", 100)
     for name in ("MOST_CELLS", "FEWEST_CELLS"):
-        monkeypatch.setattr(cells, name, 64)
+        monkeypatch.setattr(summary, name, 64)

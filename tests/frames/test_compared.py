@@ -8,10 +8,10 @@ from polars.io.plugins import register_io_source
 
 from puffer_frames import Layout, Noise
 from puffer_frames.errors import ArgumentError, CalibrationError
-from puffer_frames.frames import cells, summary
-from puffer_frames.frames.plans import blocks
-from puffer_frames.frames.plans.compared import Compared
+from puffer_frames.frames import summary
+from puffer_frames.frames.plans import trace as trace_module
 from puffer_frames.frames.plans.survey import survey
+from puffer_frames.frames.plans.trace import Compared
 
 ROWS = 1000
 ASKED = {"secret": "group", "epsilon": 0.2, "mechanism": Noise(theorem="kantorovich"), "rng": 1}
@@ -20,7 +20,7 @@ ASKED = {"secret": "group", "epsilon": 0.2, "mechanism": Noise(theorem="kantorov
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Several blocks in a small table."""
-    monkeypatch.setattr(blocks, "BLOCK", 64)
+    monkeypatch.setattr(trace_module, "BLOCK", 64)
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_a_run_of_other_rows_is_an_error_whichever_it_is(table, monkeypatch, nam
     """Otherwise the release is that of the table, to the last bit."""
     if "domain" in REQUESTS[request_name]:
         monkeypatch.setattr(summary, "EXACT_ROWS", 64)
-        monkeypatch.setattr(cells, "MOST_CELLS", 64)
+        monkeypatch.setattr(summary, "MOST_CELLS", 64)
     asked = ASKED | REQUESTS[request_name] | {"layout": Layout(row_id=row_id)}
     usual = Once(table, table, 0)
     expected = usual.plan.puffer.privatize(**asked).puffer.collect()

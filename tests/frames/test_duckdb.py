@@ -15,9 +15,9 @@ from test_own import people as people_to_drop
 import puffer_frames
 from puffer_frames import KeptColumnWarning, Layout, Noise, PufferError, RowOrderWarning, certificate_of, verify
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, PriorError, UncoveredFrameError
+from puffer_frames.frames import duckdb as duckdb_module
+from puffer_frames.frames import duckdb as tables
 from puffer_frames.frames import kept
-from puffer_frames.frames.duckdb import sql
-from puffer_frames.frames.duckdb import table as tables
 from puffer_frames.frames.summary import EXACT_ROWS
 from puffer_frames.mechanisms.noise import rows_seen
 
@@ -219,7 +219,7 @@ def test_row_numbers_are_integers(relation):
 @pytest.mark.parametrize("batch", [100, 1 << 17])
 @pytest.mark.parametrize("row_id", [None, "id"])
 def test_rows_in_the_order_of_the_secret(relation, monkeypatch, row_id, batch):
-    monkeypatch.setattr(sql, "BATCH", batch)
+    monkeypatch.setattr(duckdb_module, "BATCH", batch)
     in_order = relation.order('"group"')
     with pytest.warns(RowOrderWarning) as caught:
         warned = release(in_order, layout=Layout(row_id=row_id))

@@ -14,8 +14,8 @@ from kinds import opened
 from summaries import summary_of
 
 from puffer_frames.errors import PriorError
+from puffer_frames.frames.coded import by_unit, numbered
 from puffer_frames.frames.local.engine import LocalSecrets, LocalValues
-from puffer_frames.frames.local.numbered import by_unit, numbered
 from puffer_frames.frames.summary import sort_key
 
 ROWS = 2000

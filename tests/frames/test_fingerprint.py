@@ -16,7 +16,7 @@ from scipy import sparse
 from spark_rows import without_looks
 
 from puffer_frames import Layout, certificate_of, privatize
-from puffer_frames.frames.stamps import unordered
+from puffer_frames.frames.stamps import fingerprint as fingerprint_module
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::puffer_frames.errors.RowOrderWarning"),
@@ -223,10 +223,10 @@ def test_the_order_and_the_parts_of_rows_do_not_count_in_sums_of_rows(monkeypatc
     texts = ["", None, "a", "ζ"] * 10
     frame = pl.DataFrame({"x": texts, "y": LARGE, "z": [None, *MOMENTS[1:]]})
     whole = fingerprint(frame, like="rows:")
-    monkeypatch.setattr(unordered, "CHUNK", 3)
+    monkeypatch.setattr(fingerprint_module, "CHUNK", 3)
     assert fingerprint(frame.reverse(), like="rows:") == whole
-    parts = [unordered.RowSums.of(build) for build in map(opened, (frame[:1], frame[1:7], frame[7:]))]
-    assert unordered.RowSums.joined(parts).digest(frame.columns) == whole
+    parts = [fingerprint_module.RowSums.of(build) for build in map(opened, (frame[:1], frame[1:7], frame[7:]))]
+    assert fingerprint_module.RowSums.joined(parts).digest(frame.columns) == whole
 
 
 def test_sums_of_rows_are_those_of_a_cryptographic_hash():

@@ -158,7 +158,7 @@ def test_a_further_kind_is_a_line(monkeypatch):
         columns = ("group", "x")
 
     Frame.__module__ = "_other.inner"
-    kind = Kind(library="other", frame="Frame", table="duckdb.table:DuckTable")
+    kind = Kind(library="other", frame="Frame", table="duckdb:DuckTable")
     monkeypatch.setattr(table, "KINDS", (*KINDS, kind))
     assert open_table(Frame()).names == ("group", "x")
 
@@ -168,7 +168,7 @@ def test_no_kind_imports_the_list_of_kinds():
     root = Path(puffer_frames.__file__).parent / "frames"
     for kind in KINDS:
         folder = root / kind.table.partition(".")[0]
-        for path in folder.glob("*.py"):
+        for path in [*folder.glob("*.py"), *root.glob(f"{folder.name}.py")]:
             named = [
                 node.module for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)
             ]

@@ -12,7 +12,7 @@ from spark_rows import few_cells
 import puffer_frames
 from puffer_frames import Layout, Noise, RowOrderWarning, verify
 from puffer_frames.errors import ArgumentError, CalibrationError, PriorError, UncoveredFrameError
-from puffer_frames.frames.plans import blocks
+from puffer_frames.frames.plans import trace
 
 ROWS = 1000
 FAILED = (CalibrationError, pl.exceptions.ComputeError)
@@ -23,7 +23,7 @@ ASKED = {"secret": "group", "public": "score", "layout": Layout(keep="note"), "e
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Several blocks in a small table."""
-    monkeypatch.setattr(blocks, "BLOCK", 64)
+    monkeypatch.setattr(trace, "BLOCK", 64)
 
 
 @pytest.fixture(scope="module")

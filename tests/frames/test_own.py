@@ -16,8 +16,8 @@ from pyarrow import parquet
 import puffer_frames
 from puffer_frames import Channel, Layout
 from puffer_frames.frames.arrow import own_entries
-from puffer_frames.frames.local.labels import Relabelled
 from puffer_frames.frames.local.own import own_array, own_labels, own_series
+from puffer_frames.frames.local.table import Relabelled
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::puffer_frames.errors.RowOrderWarning"),

@@ -12,7 +12,7 @@ from spark_rows import few_cells, make_frame, make_table, released_rows
 import puffer_frames
 from puffer_frames import Layout, Noise, PufferError, certificate_of
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, PriorError
-from puffer_frames.frames.noisy import TOGETHER, gathered
+from puffer_frames.frames.draws import TOGETHER, gathered
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.summary import EXACT_ROWS
 from puffer_frames.frames.table import open_table

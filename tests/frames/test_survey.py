@@ -10,8 +10,9 @@ from conftest import few
 
 from puffer_frames import Noise
 from puffer_frames.errors import FaultError
-from puffer_frames.frames import cells, summary, tally
-from puffer_frames.frames.plans import blocks, lazy
+from puffer_frames.frames import summary, tally
+from puffer_frames.frames.plans import lazy
+from puffer_frames.frames.plans import trace as trace_module
 from puffer_frames.frames.plans.survey import survey
 
 ROWS = 3000
@@ -23,10 +24,10 @@ FIRST = 2 * BLOCK
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Several blocks, chunks and cells in a small table."""
-    monkeypatch.setattr(blocks, "BLOCK", BLOCK)
+    monkeypatch.setattr(trace_module, "BLOCK", BLOCK)
     monkeypatch.setattr(tally, "CHUNK", 100)
-    monkeypatch.setattr(cells, "MOST_CELLS", 256)
-    monkeypatch.setattr(cells, "FEWEST_CELLS", 16)
+    monkeypatch.setattr(summary, "MOST_CELLS", 256)
+    monkeypatch.setattr(summary, "FEWEST_CELLS", 16)
 
 
 def make(value, *, secret=None):
@@ -75,7 +76,7 @@ def as_counts(counted, name="count"):
 def own_places(table, width):
     """The sums of the places in the cells."""
     value = pl.col("public_0").cast(pl.Float64) / width
-    place = ((value - value.floor()) * cells.PLACES).floor().cast(pl.Int64)
+    place = ((value - value.floor()) * summary.PLACES).floor().cast(pl.Int64)
     parts = table.select(pl.exclude("public_0"), value=value.floor().cast(pl.Int64), place=place)
     found = parts.group_by(pl.exclude("place")).agg(pl.col("place").sum())
     return {tuple(row[:-1]): row[-1] for row in found.rows()}

@@ -13,7 +13,7 @@ from conftest import build_frame, few, run
 import puffer_frames
 from puffer_frames import Layout, SuspectValuesWarning
 from puffer_frames.errors import short_traceback
-from puffer_frames.frames.hints import are_written_numbers
+from puffer_frames.frames.columns import are_written_numbers
 
 ROWS = 400
 RNG = np.random.default_rng(0)

@@ -8,15 +8,15 @@ import pytest
 
 from puffer_frames import Noise, calibrate
 from puffer_frames.frames import tally
-from puffer_frames.frames.cells import cell_of, place_of
-from puffer_frames.frames.local import engine, tallied_cells
+from puffer_frames.frames.local import engine
+from puffer_frames.frames.summary import cell_of, place_of
 
 ROWS, WIDTH = 3000, 2.0**-5
 
 
 @pytest.fixture(autouse=True)
 def few_rows(monkeypatch):
-    monkeypatch.setattr(tallied_cells, "FEWEST_ROWS", 100)
+    monkeypatch.setattr(tally, "FEWEST_ROWS", 100)
     monkeypatch.setattr(tally, "CHUNK", 700)
 
 
@@ -51,7 +51,7 @@ SECRETS = {
 @pytest.mark.parametrize("domain", [None, (-0.5, 1.5), (-9.0, 9.0)])
 def test_they_are_those_of_a_group_by(title, domain):
     rows = nw.from_native(pl.DataFrame({"secret_0": SECRETS[title], "value": values()}))
-    found = tallied_cells.tallied_cells(rows, WIDTH, domain)
+    found = tally.tallied_cells(rows, WIDTH, domain)
     assert found is not None
     assert found.to_native().schema["secret_0"] == rows.to_native().schema["secret_0"]
     assert entries(found.to_native()) == entries(grouped(rows, domain))
@@ -60,7 +60,7 @@ def test_they_are_those_of_a_group_by(title, domain):
 def test_parts_of_a_frame_and_integers_are_counted_alike():
     whole = pl.DataFrame({"secret_0": SECRETS["text"], "value": (values() * 1000).astype(np.int64)})
     rows = nw.from_native(pl.concat([whole[:999], whole[999:]], rechunk=False))
-    found = tallied_cells.tallied_cells(rows, WIDTH * 512, None).to_native()
+    found = tally.tallied_cells(rows, WIDTH * 512, None).to_native()
     cells = {"value": cell_of(WIDTH * 512, None), "place": place_of(WIDTH * 512, None)}
     assert entries(found) == entries(engine.count_groups(rows, rows.columns, added=["place"], **cells).to_native())
 
@@ -69,7 +69,7 @@ def test_what_does_not_suit_is_left_to_a_group_by(monkeypatch):
     code, own = pl.Series(CODES), pl.Series(values())
     rare = pl.Series(["a"] * (ROWS - 1) + ["b"])
     nulls = pl.Series([None, *SECRETS["text"][1:]])
-    monkeypatch.setattr(tallied_cells, "_SAMPLE", 100)
+    monkeypatch.setattr(tally, "_SAMPLE", 100)
     for columns, width in (
         ({"secret_0": code, "secret_1": code, "value": own}, WIDTH),
         ({"secret_0": nulls, "value": own}, WIDTH),
@@ -78,11 +78,11 @@ def test_what_does_not_suit_is_left_to_a_group_by(monkeypatch):
         ({"secret_0": code, "value": own}, 2.0**-20),  # more counts than are kept
         ({"secret_0": pl.Series(range(ROWS)), "value": own}, WIDTH),
     ):
-        assert tallied_cells.tallied_cells(nw.from_native(pl.DataFrame(columns)), width, None) is None
+        assert tally.tallied_cells(nw.from_native(pl.DataFrame(columns)), width, None) is None
     frame = {"secret_0": SECRETS["text"].to_list(), "value": values()}
-    assert tallied_cells.tallied_cells(nw.from_native(pd.DataFrame(frame)), WIDTH, None) is None
-    monkeypatch.setattr(tallied_cells, "FEWEST_ROWS", ROWS + 1)
-    assert tallied_cells.tallied_cells(nw.from_native(pl.DataFrame(frame)), WIDTH, None) is None
+    assert tally.tallied_cells(nw.from_native(pd.DataFrame(frame)), WIDTH, None) is None
+    monkeypatch.setattr(tally, "FEWEST_ROWS", ROWS + 1)
+    assert tally.tallied_cells(nw.from_native(pl.DataFrame(frame)), WIDTH, None) is None
 
 
 @pytest.mark.parametrize("rare", [0, 3])
@@ -93,5 +93,5 @@ def test_a_plan_is_the_same_either_way(monkeypatch, library, rare):
     frame = library.DataFrame({"secret": secret, "value": rng.normal(size=200_000)})
     asked = {"secret": "secret", "public": "value", "epsilon": 1.0, "mechanism": Noise(theorem="kantorovich")}
     tallied = calibrate(frame, **asked)
-    monkeypatch.setattr(tallied_cells, "FEWEST_ROWS", 10**9)
+    monkeypatch.setattr(tally, "FEWEST_ROWS", 10**9)
     assert calibrate(frame, **asked).scale == tallied.scale

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from puffer_frames.errors import CalibrationError
-from puffer_frames.frames.plans import blocks
+from puffer_frames.frames.plans import trace
 from puffer_frames.frames.plans.trace import Guard, Marker, Marking, Trace
 
 ROWS = 1000
@@ -26,7 +26,7 @@ COLUMNS = {
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(blocks, "BLOCK", 64)
+    monkeypatch.setattr(trace, "BLOCK", 64)
 
 
 def bits_of(marker, columns):

@@ -14,10 +14,10 @@ from kinds import entries
 import puffer_frames
 from puffer_frames import PufferError, certificate_of
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, PriorError
+from puffer_frames.frames import series as series_module
 from puffer_frames.frames.counted_units import Tallies
-from puffer_frames.frames.plans import series as plan_series
-from puffer_frames.frames.plans import units
-from puffer_frames.frames.series import timeline
+from puffer_frames.frames.plans import lazy as lazy_module
+from puffer_frames.frames.plans import lazy as plan_series
 from puffer_frames.noise.totals import exact_sum
 
 PLANS = ["polars-lazy", "duckdb", pytest.param("spark", marks=pytest.mark.slow)]
@@ -93,7 +93,7 @@ def test_the_same_as_in_memory(plan, count, monkeypatch, request):
     errors = 0
     spark = request.getfixturevalue("spark") if plan == "spark" else None
     for _ in range(count // 10 if spark else count):
-        monkeypatch.setattr(units, "_PART", int(rng.choice([3, 1 << 24])))
+        monkeypatch.setattr(lazy_module, "_PART", int(rng.choice([3, 1 << 24])))
         data, options = random_table(rng), random_request(rng)
         plain = {name: list(column) for name, column in data.items()} if spark else data
         errors += is_error_alike(ask, plan, plain, options, spark)
@@ -116,7 +116,7 @@ def test_units_that_add_the_same_are_drawn_apart(plan):
 @pytest.mark.filterwarnings("ignore:the given laws make")
 @pytest.mark.parametrize("plan", ["polars-lazy", "duckdb"])
 def test_units_by_name_have_the_rows_of_their_own(plan, monkeypatch):
-    monkeypatch.setattr(units, "_PART", 2)
+    monkeypatch.setattr(lazy_module, "_PART", 2)
     data = {"who": ["a", "a", "b", "b", "c", "c"], "what": [0, 4, 0, 4, 1, 9]}
     asked = {"unit": "who", "value": "what", "protect": "replacement"}
     for pairs in ([("a", "b")], [("b", "c")]):
@@ -137,7 +137,7 @@ def test_units_by_name_have_the_rows_of_their_own(plan, monkeypatch):
 @pytest.mark.parametrize(("levels", "longest"), [(2, 1024), (6, 16_384), (7, 1023), (16, 40_000)])
 def test_units_of_more_rows_than_a_count_holds(plan, levels, longest, monkeypatch):
     rng = np.random.default_rng(levels + longest)
-    monkeypatch.setattr(units, "_PART", 1 << 14)
+    monkeypatch.setattr(lazy_module, "_PART", 1 << 14)
     owner = np.concatenate(
         [np.zeros(longest, np.int64), np.ones(longest // 2, np.int64), rng.integers(2, 3000, 70_000)]
     )
@@ -368,8 +368,8 @@ def test_series_are_the_same_as_in_memory(plan, count, monkeypatch, request):
     errors = 0
     spark = request.getfixturevalue("spark") if plan == "spark" else None
     for _ in range(count // 10 if spark else count):
-        monkeypatch.setattr(units, "_PART", int(rng.choice([9, 1 << 24])))
-        monkeypatch.setattr(timeline, "_MOST_PLACES", int(rng.choice([4, -(1 << 20)])))  # on a line, or by windows
+        monkeypatch.setattr(lazy_module, "_PART", int(rng.choice([9, 1 << 24])))
+        monkeypatch.setattr(series_module, "_MOST_PLACES", int(rng.choice([4, -(1 << 20)])))  # on a line, or by windows
         data, options = random_series(rng), random_histogram(rng)
         errors += is_error_alike(ask_histogram, plan, data, options, spark)
     assert errors < 0.6 * count
@@ -377,12 +377,12 @@ def test_series_are_the_same_as_in_memory(plan, count, monkeypatch, request):
 
 def test_a_line_gives_what_a_sort_gives(monkeypatch):
     """In memory, integer times are laid out on a line, of which few places are looked at together."""
-    rng, used, of = np.random.default_rng(4), [], timeline.Timeline.of
-    monkeypatch.setattr(timeline, "_CHUNK", 7)
+    rng, used, of = np.random.default_rng(4), [], series_module.Timeline.of
+    monkeypatch.setattr(series_module, "_CHUNK", 7)
     for _ in range(25):
         frame, asked = build_frame("polars", random_series(rng)), random_histogram(rng)
         with monkeypatch.context() as changed:
-            changed.setattr(timeline.Timeline, "of", lambda *rows, states: used.append(of(*rows, states=states)))
+            changed.setattr(series_module.Timeline, "of", lambda *rows, states: used.append(of(*rows, states=states)))
             sorted_ = ask_histogram(frame, **asked)
         assert ask_histogram(frame, **asked) == sorted_
     assert sum(line is not None for line in used) > 7

@@ -9,7 +9,7 @@ from puffer_frames.core import Prior
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.loss_law import UnitLoss
 from puffer_frames.noise.gaussian import Gaussian
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.scales.search import smallest_scale_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::puffer_frames.errors.PufferWarning")

@@ -15,8 +15,8 @@ from puffer_frames import Noise, UnsoundTheoremWarning, load_plan
 from puffer_frames.core import Prior, fit_mixture, hockey_stick, pure_loss, smallest_scale
 from puffer_frames.errors import ArgumentError, PriorError
 from puffer_frames.papers import (
+    gaussian,
     gaussian_scale,
-    mixture,
     mixture_scale,
     tau_star,
     tau_star_bound,
@@ -242,8 +242,8 @@ def test_the_plans_of_pairs_that_cannot_matter_are_not_looked_for(monkeypatch):
     }
     every = {pair: mixture_scale(priors, epsilon=1.0, delta=1e-3, pairs=[pair]) for pair in combinations(priors, 2)}
     looked_for = []
-    plan = mixture.component_plan
-    monkeypatch.setattr(mixture, "component_plan", lambda p, q: looked_for.append(1) or plan(p, q))
+    plan = gaussian.component_plan
+    monkeypatch.setattr(gaussian, "component_plan", lambda p, q: looked_for.append(1) or plan(p, q))
     assert mixture_scale(priors, epsilon=1.0, delta=1e-3) == max(every.values())
     assert len(looked_for) < len(every) // 2
 

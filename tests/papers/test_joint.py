@@ -9,9 +9,8 @@ from conftest import few, table
 from scipy.special import logsumexp
 
 from puffer_frames import Noise, calibrate
-from puffer_frames.loss.joint.joint_loss import JointLoss
-from puffer_frames.loss.joint.lines import JointLaw, PlacedLaws
-from puffer_frames.priors.row_coupling import RowBoxes, coupling_distance
+from puffer_frames.loss.joint.joint_loss import JointLaw, JointLoss, PlacedLaws
+from puffer_frames.scales.joint.coupled import RowBoxes, coupling_distance
 from puffer_frames.scales.joint.exchange import joint_scales
 
 COLUMNS = {"age": 0, "education_num": 4, "race": 8, "sex": 9, "hours": 12}

@@ -10,9 +10,8 @@ from scipy.integrate import dblquad, quad
 
 from puffer_frames import calibrate
 from puffer_frames.core import Prior, pure_loss
-from puffer_frames.loss.joint.joint_loss import JointLoss
+from puffer_frames.loss.joint.joint_loss import JointLaw, JointLoss
 from puffer_frames.loss.joint.joint_stick import JointStick
-from puffer_frames.loss.joint.lines import JointLaw
 
 
 def laws(frame, secret, public):

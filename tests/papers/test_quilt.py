@@ -8,7 +8,7 @@ from conftest import few
 from puffer_frames import MarkovChain, Stable, binary_class
 from puffer_frames.core import Prior, w_infinity
 from puffer_frames.loss.atoms.counts import count_loss
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.papers import quilt_approx_scale, quilt_scale
 from puffer_frames.papers.quilt.influence import pair_influence, stationary_influence
 from puffer_frames.scales.search import smallest_scale_of

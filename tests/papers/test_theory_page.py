@@ -16,7 +16,7 @@ from puffer_frames.loss.atoms.counts import count_loss
 from puffer_frames.loss.noises import gaussian_noise, stable_noise
 from puffer_frames.mechanisms.sequential.release import lift
 from puffer_frames.noise.stable import Stable, unit_scale
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.papers import (
     bernoulli_exact_scale,
     bernoulli_neighbour_scale,

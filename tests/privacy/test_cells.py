@@ -13,10 +13,10 @@ from summaries import summary_of
 from puffer_frames import Noise, Stable, WeakGuaranteeWarning
 from puffer_frames.core import Prior, hockey_stick, pure_loss, smallest_scale, w_infinity
 from puffer_frames.errors import PriorError
-from puffer_frames.frames import cells, summary
-from puffer_frames.loss.atoms import cell_means
-from puffer_frames.loss.atoms.cell_means import CellMeansLoss
+from puffer_frames.frames import summary
+from puffer_frames.loss import displaced
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
+from puffer_frames.loss.displaced import CellMeansLoss
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.noises import stable_noise
 from puffer_frames.loss.noises.stable_noise import GaussianCellMeansLoss
@@ -141,8 +141,8 @@ def test_few_values_and_small_tables_are_counted_exactly():
 def test_values_that_first_look_few(monkeypatch):
     """A column whose first rows are alike, and whose values are then found to be many."""
     monkeypatch.setattr(summary, "EXACT_ROWS", 100)
-    monkeypatch.setattr(cells, "MOST_CELLS", 64)
-    monkeypatch.setattr(cells, "FEWEST_CELLS", 32)
+    monkeypatch.setattr(summary, "MOST_CELLS", 64)
+    monkeypatch.setattr(summary, "FEWEST_CELLS", 32)
     value = np.concatenate([np.zeros(200), np.linspace(0, 1, 2000)])
     frame = pl.DataFrame({"group": ["a", "b"] * 1100, "value": value})
     found = summary_of(frame, secret=["group"], public="value")
@@ -250,7 +250,7 @@ def test_values_that_fill_few_cells_are_counted_in_narrower_ones(make):
     group = rng.integers(0, 2, ROWS)
     values = make(rng, group)
     found = summary_of(pd.DataFrame({"group": group, "value": values}), secret=["group"], public="value")
-    assert len(set().union(*(there.tolist() for there, _ in found.counts.values()))) >= cells.FEWEST_CELLS // 2
+    assert len(set().union(*(there.tolist() for there, _ in found.counts.values()))) >= summary.FEWEST_CELLS // 2
     ours = {k: Prior.empirical(*found.counts[k], radius=found.radius) for k in (0, 1)}
     exact = {k: Prior.empirical(values[group == k]) for k in (0, 1)}
     assert smallest_scale(ours, epsilon=1.0) == pytest.approx(smallest_scale(exact, epsilon=1.0), rel=0.05)
@@ -260,7 +260,7 @@ def test_clusters_far_apart_stop_at_the_narrowest_cells():
     """Values that no width separates are counted in so many passes at the most."""
     values = np.repeat([0.0, 1e300], ROWS // 2) + np.random.default_rng(0).normal(size=ROWS)
     found = summary_of(pd.DataFrame({"group": 1, "value": values}), secret=["group"], public="value")
-    assert found.radius >= 0.5 * cells.least_width(0.0, 1e300)
+    assert found.radius >= 0.5 * summary.least_width(0.0, 1e300)
 
 
 @few(5)
@@ -270,8 +270,8 @@ def test_noise_narrower_than_cells_is_counted_again(monkeypatch, shape, small):
     """A delta far above 1 / rows: the second count is of values, or of cells that are narrow against the noise."""
     monkeypatch.setattr(rows_seen, "most_filled", lambda secrets: 1 << 20 if small else 0)
     monkeypatch.setattr(summary, "EXACT_ROWS", 2000)
-    monkeypatch.setattr(cells, "MOST_CELLS", 512)
-    monkeypatch.setattr(cells, "FEWEST_CELLS", 64)
+    monkeypatch.setattr(summary, "MOST_CELLS", 512)
+    monkeypatch.setattr(summary, "FEWEST_CELLS", 64)
     rng = np.random.default_rng(2)
     rows = 10_000
     group = rng.integers(0, 2, rows)
@@ -327,13 +327,13 @@ def test_means_of_cells_hold_the_exact_loss(seed):
 
 def test_faults_of_the_means_are_found(monkeypatch):
     """The oracle can fail: values are taken to lie at the means of their cells."""
-    usual = cell_means._AtScale.largest_ratio
+    usual = displaced._AtScale.largest_ratio
 
     def at_means(at, i, least):
         return usual(replace(at, mass=0.0 * at.mass, log_high=at.log_low), i, least)
 
-    monkeypatch.setattr(cell_means._AtScale, "largest_ratio", at_means)
-    monkeypatch.setattr(cell_means._AtScale, "growth", lambda *_: (1.0, 0.0))
+    monkeypatch.setattr(displaced._AtScale, "largest_ratio", at_means)
+    monkeypatch.setattr(displaced._AtScale, "growth", lambda *_: (1.0, 0.0))
     assert outside(60, seed=0) > 10
 
 

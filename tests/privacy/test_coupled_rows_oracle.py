@@ -27,7 +27,7 @@ from scipy.optimize import linprog
 import puffer_frames
 from puffer_frames import Layout, Noise, Unit, certificate_of, compose
 from puffer_frames.errors import CalibrationError
-from puffer_frames.priors.row_coupling import RowBoxes, coupling_distance, has_coupling
+from puffer_frames.scales.joint.coupled import RowBoxes, coupling_distance, has_coupling
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore::puffer_frames.errors.{name}")

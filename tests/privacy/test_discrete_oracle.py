@@ -12,7 +12,7 @@ from puffer_frames.core import Prior, hockey_stick, pure_loss, smallest_scale
 from puffer_frames.loss.atoms import discrete
 from puffer_frames.loss.atoms.discrete import DiscreteLoss, SparseAtoms
 from puffer_frames.loss.atoms.recursion import log_densities, positive_part
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.scales import search
 
 PAIRS = 200

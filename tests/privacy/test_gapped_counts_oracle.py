@@ -13,10 +13,9 @@ from sequence_oracle import random_chain, stationary, weighted_sum_loss
 import puffer_frames
 from puffer_frames import MarkovChain, histogram
 from puffer_frames.errors import ArgumentError
-from puffer_frames.loss.atoms import count_windows, counts
-from puffer_frames.loss.atoms.count_windows import WindowedCountLoss
-from puffer_frames.loss.atoms.counts import count_loss
-from puffer_frames.numbers.target import Target
+from puffer_frames.loss.atoms import counts
+from puffer_frames.loss.atoms.counts import WindowedCountLoss, count_loss
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.scales.search import smallest_scale_of
 from puffer_frames.scales.series import loss_in_windows
 
@@ -125,7 +124,7 @@ def test_a_planted_fault_is_found(monkeypatch):
 # Counts of long series from windows: never below the loss of all sequences, and as large as it for large windows.
 @sweep(10, 600)
 def test_small_windows_bound_the_loss_of_all_sequences(count, monkeypatch):
-    monkeypatch.setattr(count_windows, "_SETTLED", 0.5)
+    monkeypatch.setattr(counts, "_SETTLED", 0.5)
     rng, compared = np.random.default_rng(31), 0
     for k in range(count):
         transition = random_chain(rng, 2 + k % 2)
@@ -178,7 +177,7 @@ def test_no_window_is_taken_that_is_too_small_for_a_short_series(length):
 
 
 def test_the_largest_window_of_a_very_long_series_may_ask_for_a_little_more(monkeypatch):
-    monkeypatch.setattr(count_windows, "_MOST_ENTRIES", 1 << 20)
+    monkeypatch.setattr(counts, "_MOST_ENTRIES", 1 << 20)
     chain, counted = MarkovChain.of([[0.97, 0.03], [0.03, 0.97]]), np.array([False, True])
     loss, scale = loss_in_windows(chain, counted, length=5000, target=Target(epsilon=1.0, delta=0.0))
     assert 31.02574 < scale < 31.02574 * 1.001

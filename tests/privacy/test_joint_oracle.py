@@ -29,8 +29,7 @@ import puffer_frames
 from puffer_frames import Bootstrap, Contamination, Noise, calibrate, certificate_of
 from puffer_frames.core import Bracket
 from puffer_frames.errors import ArgumentError
-from puffer_frames.loss.joint.joint_loss import JointLoss, WrongRows
-from puffer_frames.loss.joint.lines import JointLaw
+from puffer_frames.loss.joint.joint_loss import JointLaw, JointLoss, WrongRows
 from puffer_frames.noise.channel import changed_share, randomised_response
 
 pytestmark = [
@@ -346,7 +345,7 @@ def test_sweeps_and_products_of_matrices_give_the_same_sums(monkeypatch):
         loss = joint_loss({"a": points, "b": points[:20] + rng.integers(0, 3, (20, columns))})
         scales = rng.uniform(0.05, 4, columns)
         products = loss.nodes(scales)
-        monkeypatch.setattr("puffer_frames.loss.joint.lines._EXP", np.inf)
+        monkeypatch.setattr("puffer_frames.loss.joint.joint_loss._EXP", np.inf)
         for secret, sums in loss.nodes(scales).items():
             np.testing.assert_allclose(sums, products[secret], rtol=1e-12)
         monkeypatch.undo()

@@ -13,9 +13,8 @@ from conftest import few, sweep
 from scipy.stats import laplace
 
 from puffer_frames import Layout, Unit, calibrate
-from puffer_frames.loss.joint.joint_loss import JointLoss
+from puffer_frames.loss.joint.joint_loss import JointLaw, JointLoss
 from puffer_frames.loss.joint.joint_stick import JointStick
-from puffer_frames.loss.joint.lines import JointLaw
 
 pytestmark = pytest.mark.filterwarnings("ignore::puffer_frames.errors.PufferWarning")
 

@@ -11,10 +11,9 @@ from scipy.stats import laplace, norm
 
 from puffer_frames import Channel, Contamination
 from puffer_frames.core import Prior, hockey_stick, pure_loss
-from puffer_frames.noise.adding import add_noise
+from puffer_frames.noise.adding import add_noise, grid_of
 from puffer_frames.noise.families import GAUSSIAN, LAPLACE
 from puffer_frames.noise.gaussian import Gaussian
-from puffer_frames.noise.grid import grid_of
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.stable import Stable
 from puffer_frames.noise.stream import Purpose, ReleaseKey

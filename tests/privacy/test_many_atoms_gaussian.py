@@ -8,7 +8,7 @@ from conftest import few
 from scipy.stats import norm
 
 from puffer_frames.core import Prior, smallest_scale
-from puffer_frames.loss.mixtures import shared_width
+from puffer_frames.loss.mixtures import curve
 from puffer_frames.loss.noises import gaussian_noise
 from puffer_frames.loss.noises import gaussian_noise as module
 from puffer_frames.loss.noises.gaussian_noise import GaussianNoiseLoss, fewer_atoms
@@ -40,7 +40,7 @@ def brackets(priors, scales, epsilon):
 def as_of_many(monkeypatch):
     """Every prior of more than 24 atoms is one of many."""
     monkeypatch.setattr(gaussian_noise, "MOST_ATOMS", 24)
-    monkeypatch.setattr(shared_width, "MANY_ATOMS", 24)
+    monkeypatch.setattr(curve, "MANY_ATOMS", 24)
 
 
 def scales_of(priors):
@@ -57,7 +57,7 @@ def test_brackets_are_those_of_all_atoms(shape, seed, monkeypatch):
     expected = brackets(priors, scales, epsilon)
     monkeypatch.setattr(gaussian_noise, "MOST_ATOMS", 24)
     for many in (24, 10**9):
-        monkeypatch.setattr(shared_width, "MANY_ATOMS", many)
+        monkeypatch.setattr(curve, "MANY_ATOMS", many)
         for found, exact in zip(brackets(priors, scales, epsilon), expected, strict=True):
             assert found.lower <= exact.upper
             assert exact.lower <= found.upper

@@ -13,10 +13,9 @@ from oracle import hockey_stick as oracle_hockey_stick
 from oracle import pure_loss as oracle_pure_loss
 
 from puffer_frames.core import Prior, hockey_stick, pure_loss, smallest_scale
-from puffer_frames.loss.mixtures import many_gaussians, mixture, refine
+from puffer_frames.loss.mixtures import mixture, refine
 from puffer_frames.loss.mixtures.curve import Curve
-from puffer_frames.loss.mixtures.many_gaussians import ManyGaussiansLoss
-from puffer_frames.loss.mixtures.mixture import MixtureLoss, SharedCells
+from puffer_frames.loss.mixtures.mixture import ManyGaussiansLoss, MixtureLoss, SharedCells
 from puffer_frames.loss.mixtures.refine import largest_log_ratio, positive_mass
 from puffer_frames.loss.noises.gaussian_noise import ManyWidenedLoss
 from puffer_frames.priors.bands import Bands
@@ -305,7 +304,7 @@ def unlucky(monkeypatch):
 
 
 tail = ManyGaussiansLoss._largest_tail
-positive_part = many_gaussians.positive_mass
+positive_part = mixture.positive_mass
 
 
 @pytest.mark.usefixtures("unlucky")
@@ -319,7 +318,7 @@ def test_brackets_hold_whatever_is_measured_first(count):
 @pytest.mark.usefixtures("unlucky")
 def test_oracle_of_many_finds_a_forgotten_tail(monkeypatch):
     monkeypatch.setattr(ManyGaussiansLoss, "_largest_tail", lambda *_: (0.0, (0, 1)))
-    monkeypatch.setattr(many_gaussians, "largest_log_ratio", lambda *_, **__: (0.0, 0.0))
+    monkeypatch.setattr(mixture, "largest_log_ratio", lambda *_, **__: (0.0, 0.0))
     assert missed_pure(pure_brackets())
 
 
@@ -331,9 +330,9 @@ def test_oracle_finds_a_forgotten_peak(monkeypatch):
 
 @pytest.mark.usefixtures("unlucky")
 def test_oracle_finds_a_forgotten_width_of_bands(monkeypatch):
-    monkeypatch.setattr(many_gaussians, "_growth", lambda *_: (0.0, 0.0))
-    monkeypatch.setattr(many_gaussians, "_above", lambda band, _: (0.0, band.low_std))
-    monkeypatch.setattr(many_gaussians, "_below", lambda band, _: (0.0, band.low_std))
+    monkeypatch.setattr(mixture, "_growth", lambda *_: (0.0, 0.0))
+    monkeypatch.setattr(mixture, "_above", lambda band, _: (0.0, band.low_std))
+    monkeypatch.setattr(mixture, "_below", lambda band, _: (0.0, band.low_std))
     assert missed_pure(pure_brackets()) or missed_sticks(stick_brackets())
     assert missed_sticks(stick_brackets(ManyWidenedLoss))
 
@@ -343,7 +342,7 @@ def test_oracle_of_many_finds_a_lost_order(monkeypatch):
     def one_order(p, q, **options):
         return positive_part(p, q, **options) if p.stds[0, 0] > q.stds[0, 0] else (0.0, 0.0)
 
-    monkeypatch.setattr(many_gaussians, "positive_mass", one_order)
+    monkeypatch.setattr(mixture, "positive_mass", one_order)
     assert missed_sticks(stick_brackets())
     assert missed_sticks(stick_brackets(ManyWidenedLoss))
 
@@ -372,7 +371,7 @@ def rounded_down():
         band = pair.narrow
         with mp.workdps(60):
             b, high, low = mpf(scale), mpf(band.high_std), mpf(band.low_std)
-            by_variance, by_width = many_gaussians._growth(band, scale)
+            by_variance, by_width = mixture._growth(band, scale)
             below += by_variance < (high**2 - low**2) / (2 * b**2)
             below += by_width < mp.log(high / low)
             below += pair.distance < mpf(float(means.max())) - mpf(float(means.min()))
@@ -387,5 +386,5 @@ def rounded_down():
 
 def test_bounds_are_rounded_up(monkeypatch):
     assert rounded_down() == 0
-    monkeypatch.setattr(many_gaussians, "_ROUND_UP", 1.0)
+    monkeypatch.setattr(mixture, "_ROUND_UP", 1.0)
     assert rounded_down() > 0

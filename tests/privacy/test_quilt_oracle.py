@@ -22,12 +22,11 @@ from sequence_oracle import (
 from puffer_frames import MarkovChain
 from puffer_frames.errors import ArgumentError
 from puffer_frames.loss.atoms.counts import count_loss
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.papers import quilt_approx_scale, quilt_scale
-from puffer_frames.papers.quilt import gaps
-from puffer_frames.papers.quilt.gaps import Windows
+from puffer_frames.papers.quilt import nodes as nodes_module
 from puffer_frames.papers.quilt.influence import any_start_influence, distances, pair_influence, stationary_influence
-from puffer_frames.papers.quilt.nodes import Nodes, Quilt
+from puffer_frames.papers.quilt.nodes import Nodes, Quilt, Windows
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.search import smallest_scale_of
 
@@ -388,7 +387,7 @@ def test_no_release_loses_more_than_epsilon(count):
 
 def test_a_planted_fault_is_found(monkeypatch):
     """The oracle can fail: what the quilt tells is forgotten."""
-    monkeypatch.setattr(gaps, "Quilt", lambda *, card, influence: Quilt(card=card, influence=0.0 * influence))
+    monkeypatch.setattr(nodes_module, "Quilt", lambda *, card, influence: Quilt(card=card, influence=0.0 * influence))
     lost = [
         largest_loss(transition, times, "stationary", released(transition, times, epsilon=epsilon, start="stationary"))
         / epsilon
@@ -409,7 +408,7 @@ def test_two_of_five_times(initial):
 
 def test_one_quilt_for_all_nodes_needs_a_little_more(monkeypatch):
     """Where there are too many nodes for quilts of their own."""
-    monkeypatch.setattr(gaps, "_MOST_NODES", 0.0)
+    monkeypatch.setattr(nodes_module, "_MOST_GAPPED_NODES", 0.0)
     times = [k for k in range(120) if k % 5 in (0, 1)]
     assert released(STAY, times, epsilon=1.0, start="stationary") == pytest.approx(12.822556, rel=1e-6)
 

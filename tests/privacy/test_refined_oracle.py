@@ -17,8 +17,7 @@ import puffer_frames
 from puffer_frames import Noise
 from puffer_frames.core import Prior, pure_loss
 from puffer_frames.errors import CalibrationError
-from puffer_frames.noise.adding import noise_on_grid
-from puffer_frames.noise.grid import grid_of
+from puffer_frames.noise.adding import grid_of, noise_on_grid
 from puffer_frames.noise.refining import branches
 
 RNG = np.random.default_rng(6)

@@ -11,7 +11,7 @@ from scipy.stats import laplace, norm
 
 from puffer_frames.core import Prior, pure_loss
 from puffer_frames.errors import ArgumentError
-from puffer_frames.loss.renyi import renyi_divergence
+from puffer_frames.loss.engine import renyi_divergence
 
 
 def density(prior, y, scale):

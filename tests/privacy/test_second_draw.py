@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import puffer_frames
 from puffer_frames import Layout, Noise, PufferTransformer
 from puffer_frames.errors import ArgumentError, CalibrationError
-from puffer_frames.frames.local.identity import FEWEST
+from puffer_frames.frames.matching import FEWEST
 from puffer_frames.noise.stream import Purpose, ReleaseKey
 
 RNG = np.random.default_rng(5)

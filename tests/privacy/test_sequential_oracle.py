@@ -10,8 +10,8 @@ from scipy.stats import chi2
 
 from puffer_frames.mechanisms.channel.program import exp_below
 from puffer_frames.mechanisms.sequential import release as release_module
+from puffer_frames.mechanisms.sequential.fitted import Asked, ContextLaw, _contexts, base_table, make_plan
 from puffer_frames.mechanisms.sequential.law import Filter, NetworkLaw, Rows, Tree, fit, k_means, nearest
-from puffer_frames.mechanisms.sequential.plan import Asked, ContextLaw, _contexts, base_table, make_plan
 from puffer_frames.mechanisms.sequential.release import RowChannels, Walk, features, lift, log_likelihoods, release
 from puffer_frames.noise.stream import ReleaseKey
 

@@ -21,7 +21,7 @@ from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.presence import ABSENT, NOTHING, PresenceLoss, RowsLoss, SumLaw
 from puffer_frames.noise.families import GAUSSIAN, LAPLACE
 from puffer_frames.noise.gaussian import Gaussian
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors import unit_laws
 from puffer_frames.priors.transport import rows_diameter, w_infinity_diameter
 from puffer_frames.priors.unit_laws import UnitLaws, sum_of_draws

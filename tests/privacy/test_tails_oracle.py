@@ -15,7 +15,7 @@ from puffer_frames.loss.atoms.counts import count_loss
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.presence import PresenceLoss
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.transport import transport_plan, w_infinity, w_infinity_bounds, w_infinity_diameter
 from puffer_frames.priors.unit_laws import UnitLaws, sum_of_draws
 from puffer_frames.scales.search import smallest_scale_of

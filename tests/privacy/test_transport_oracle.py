@@ -12,7 +12,7 @@ from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.loss import transported
 from puffer_frames.loss.atoms.counts import count_loss
 from puffer_frames.loss.transported import TransportedLoss
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.papers import quilt_scale
 from puffer_frames.scales.search import smallest_scale_of
 

@@ -16,11 +16,10 @@ from scipy.optimize import linprog
 from scipy.stats import beta, norm
 from sequence_oracle import influence
 
-import puffer_frames.loss.sets.laplace_sets as engine
+import puffer_frames.loss.sets as engine
 from puffer_frames import Noise, Stable, calibrate
 from puffer_frames.loss.noises.coupled import CoupledSetsLoss
-from puffer_frames.loss.sets.gaussian_sets import GaussianSetsLoss
-from puffer_frames.loss.sets.laplace_sets import Intervals, LaplaceSetsLoss
+from puffer_frames.loss.sets import GaussianSetsLoss, Intervals, LaplaceSetsLoss
 from puffer_frames.papers.quilt.scales import _contractions, _diameters
 from puffer_frames.priors.law_set import LawSet
 from puffer_frames.priors.markov import ChainBox, chains_not_refuted

@@ -8,8 +8,7 @@ import pytest
 from mpmath import exp, mp, mpf
 
 from puffer_frames.loss.joint import joint_loss
-from puffer_frames.loss.joint.joint_loss import JointLoss
-from puffer_frames.loss.joint.lines import JointLaw, PlacedLaws
+from puffer_frames.loss.joint.joint_loss import JointLaw, JointLoss, PlacedLaws
 from puffer_frames.scales.joint.exchange import on_ray
 
 

@@ -12,11 +12,10 @@ import puffer_frames.priors.bands
 from puffer_frames.core import Prior, fit_gaussian, smallest_scale
 from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.engine import MOST_SECRETS, privacy_loss
-from puffer_frames.loss.mixtures.many_gaussians import FEWEST_BANDED, ManyGaussiansLoss
-from puffer_frames.loss.mixtures.mixture import MixtureLoss
+from puffer_frames.loss.mixtures.mixture import FEWEST_BANDED, ManyGaussiansLoss, MixtureLoss
 from puffer_frames.loss.noises.gaussian_noise import GaussianNoiseLoss, ManyWidenedLoss
 from puffer_frames.noise.families import GAUSSIAN
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.papers.gaussian import gaussian_scale
 from puffer_frames.priors.bands import Bands, PairOfBands
 from puffer_frames.priors.fitting import group_moments

@@ -11,12 +11,12 @@ from puffer_frames import Channel, calibrate
 from puffer_frames.core import Prior
 from puffer_frames.errors import CalibrationError, PriorError
 from puffer_frames.frames import summary
-from puffer_frames.frames.cells import cell_of, place_of
-from puffer_frames.frames.local import engine, sorted_cells
+from puffer_frames.frames.local import engine
+from puffer_frames.frames.summary import cell_of, place_of
 from puffer_frames.loss.atoms import discrete
 from puffer_frames.mechanisms.channel.best import FEWER, WHOLE, best_channel, grown
 from puffer_frames.mechanisms.channel.program import attempt, check, solve
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.scales.choice import measure
 
 
@@ -65,10 +65,10 @@ def test_rows_of_a_cell_are_added_up_in_order(far):
 @pytest.mark.parametrize("domain", [None, (-0.5, 1.5)])
 def test_cells_by_sorting_are_those_of_a_group_by(monkeypatch, kind, domain):
     rng = np.random.default_rng(11)
-    monkeypatch.setattr(sorted_cells, "FEWEST_ROWS", 100)
+    monkeypatch.setattr(engine, "FEWEST_ROWS", 100)
     secrets = rng.integers(0, 100, 3000) + {np.uint64: 2**60, np.int8: -100}.get(kind, -(2**63))
     rows = nw.from_native(pl.DataFrame({"secret_0": secrets.astype(kind), "value": rng.normal(size=3000)}))
-    found = sorted_cells.sorted_cells(rows, 2.0**-5, domain).to_native()
+    found = engine.sorted_cells(rows, 2.0**-5, domain).to_native()
     cells = {"value": cell_of(2.0**-5, domain), "place": place_of(2.0**-5, domain)}
     grouped = engine.count_groups(rows, rows.columns, added=["place"], **cells).to_native()
     naive = sorted(tuple(map(int, row)) for row in grouped.select(found.columns).rows())
@@ -77,18 +77,18 @@ def test_cells_by_sorting_are_those_of_a_group_by(monkeypatch, kind, domain):
 
 def test_secrets_may_be_numbers_far_apart(monkeypatch):
     rng = np.random.default_rng(13)
-    monkeypatch.setattr(sorted_cells, "FEWEST_ROWS", 100)
+    monkeypatch.setattr(engine, "FEWEST_ROWS", 100)
     near = {"secret_0": rng.integers(0, 100, 3000), "value": rng.normal(size=3000)}
     far = {**near, "secret_0": near["secret_0"] * 10**9}
-    one, other = (sorted_cells.sorted_cells(nw.from_native(pl.DataFrame(rows)), 2.0**-5, None) for rows in (near, far))
+    one, other = (engine.sorted_cells(nw.from_native(pl.DataFrame(rows)), 2.0**-5, None) for rows in (near, far))
     assert other.to_native().equals(one.to_native().with_columns(pl.col("secret_0") * 10**9))
 
 
 def test_cells_are_sorted_only_where_that_is_faster(monkeypatch):
     rng = np.random.default_rng(12)
     rows = {"secret_0": rng.integers(0, 100, 3000), "value": rng.normal(size=3000)}
-    assert sorted_cells.sorted_cells(nw.from_native(pl.DataFrame(rows)), 2.0**-5, None) is None  # few rows
-    monkeypatch.setattr(sorted_cells, "FEWEST_ROWS", 100)
+    assert engine.sorted_cells(nw.from_native(pl.DataFrame(rows)), 2.0**-5, None) is None  # few rows
+    monkeypatch.setattr(engine, "FEWEST_ROWS", 100)
     far = rows["secret_0"] * 2**56
     texts = [f"{k}" for k in range(3000)]
     for other, width in (
@@ -97,9 +97,9 @@ def test_cells_are_sorted_only_where_that_is_faster(monkeypatch):
         ({"secret_0": texts}, 2.0**-5),
         ({"secret_1": rows["secret_0"]}, 2.0**-5),
     ):
-        assert sorted_cells.sorted_cells(nw.from_native(pl.DataFrame({**rows, **other})), width, None) is None
-    assert sorted_cells.sorted_cells(nw.from_native(pd.DataFrame(rows)), 2.0**-5, None) is None
-    assert sorted_cells.sorted_cells(nw.from_native(pl.DataFrame(rows)), 2.0**-5, None) is not None
+        assert engine.sorted_cells(nw.from_native(pl.DataFrame({**rows, **other})), width, None) is None
+    assert engine.sorted_cells(nw.from_native(pd.DataFrame(rows)), 2.0**-5, None) is None
+    assert engine.sorted_cells(nw.from_native(pl.DataFrame(rows)), 2.0**-5, None) is not None
 
 
 def test_a_missing_label_is_an_error_in_long_tables(monkeypatch):

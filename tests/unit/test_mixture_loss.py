@@ -10,10 +10,17 @@ from mpmath import mp, mpf
 from puffer_frames.core import Prior, hockey_stick, pure_loss, smallest_scale
 from puffer_frames.loss.atoms.recursion import raw_of_integers
 from puffer_frames.loss.engine import privacy_loss
-from puffer_frames.loss.mixtures import shared_width
-from puffer_frames.loss.mixtures.curve import Curve, central_sharpness, convolve, parabola, survival, wedge
+from puffer_frames.loss.mixtures import curve as curve_module
+from puffer_frames.loss.mixtures.curve import (
+    Curve,
+    SharedWidthCurve,
+    central_sharpness,
+    convolve,
+    parabola,
+    survival,
+    wedge,
+)
 from puffer_frames.loss.mixtures.mixture import MixtureLoss
-from puffer_frames.loss.mixtures.shared_width import SharedWidthCurve
 from puffer_frames.noise.families import noise_family
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 
@@ -66,7 +73,7 @@ def test_masses_add_up_to_one():
 
 @pytest.mark.parametrize("terms", [0, 1 << 18])
 def test_masses_between_points_are_those_of_the_intervals(monkeypatch, terms):
-    monkeypatch.setattr(shared_width, "_MOST_TERMS", terms)
+    monkeypatch.setattr(curve_module, "_MOST_TERMS", terms)
     rng = np.random.default_rng(4)
     for scale in (0.0, 0.3, 5.0):
         means = np.sort(rng.normal(size=30)) * 4

@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 
 from puffer_frames import Channel, Noise, certificate_of
-from puffer_frames.loss.bracket import Bracket
-from puffer_frames.numbers.presentation import as_html, as_text
-from puffer_frames.numbers.svg import bars, line, matrix
+from puffer_frames.loss.outcome import Bracket
+from puffer_frames.numbers.presentation import as_html, as_text, bars, line, matrix
 
 
 def people(rows=300, secrets="abc"):

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from puffer_frames.core import Prior, smallest_scale
 from puffer_frames.errors import PlanFileError
 from puffer_frames.noise.laplace import Laplace
-from puffer_frames.numbers import progress
-from puffer_frames.numbers.json_text import WIDTH, readable
-from puffer_frames.numbers.records import Codec, fits
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers import threads
+from puffer_frames.numbers.arguments import Target
+from puffer_frames.numbers.records import WIDTH, Codec, fits, readable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +194,7 @@ def stderr(monkeypatch):
 
 
 def test_a_terminal_sees_a_bar_of_a_long_step(monkeypatch, stderr):
-    monkeypatch.setattr(progress, "DELAY", 0.0)
+    monkeypatch.setattr(threads, "DELAY", 0.0)
     terminal = stderr(Terminal())
     smallest_scale(mixtures(4), epsilon=1.0)
     assert "pairs of secrets" in terminal.getvalue()
@@ -208,7 +207,7 @@ def test_a_short_step_shows_nothing(stderr):
 
 
 def test_a_file_or_a_pipe_sees_nothing(monkeypatch, stderr):
-    monkeypatch.setattr(progress, "DELAY", 0.0)
+    monkeypatch.setattr(threads, "DELAY", 0.0)
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # other tests import it where it is installed
     pipe = stderr(io.StringIO())
     smallest_scale(mixtures(4), epsilon=1.0)
@@ -216,9 +215,9 @@ def test_a_file_or_a_pipe_sees_nothing(monkeypatch, stderr):
 
 
 def test_the_items_are_the_same(monkeypatch, stderr):
-    monkeypatch.setattr(progress, "DELAY", 0.0)
+    monkeypatch.setattr(threads, "DELAY", 0.0)
     stderr(Terminal())
-    assert list(progress.watched(range(5), label="steps")) == list(range(5))
+    assert list(threads.watched(range(5), label="steps")) == list(range(5))
 
 
 def test_an_alias_by_a_type_statement():

@@ -14,7 +14,7 @@ from puffer_frames.loss.noises import gaussian_noise
 from puffer_frames.loss.noises.gaussian_noise import GaussianNoiseLoss
 from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.noise.gaussian import shift_hockey_stick, shift_hockey_sticks
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.transport import monotone_shifts
 from puffer_frames.scales import search
 

@@ -30,9 +30,8 @@ from puffer_frames.errors import (
 )
 from puffer_frames.mechanisms.sequential import fitted, measured, mechanism
 from puffer_frames.mechanisms.sequential import mechanism as text_of_tables
-from puffer_frames.mechanisms.sequential.certificate import _measured
 from puffer_frames.mechanisms.sequential.measured import _ratio, _shown
-from puffer_frames.mechanisms.sequential.mechanism import table_rows
+from puffer_frames.mechanisms.sequential.mechanism import _measured, table_rows
 from puffer_frames.verbs.plans import plan as plan_module
 from puffer_frames.verbs.plans.file import digest_of
 

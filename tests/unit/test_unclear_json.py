@@ -13,7 +13,7 @@ import puffer_frames
 from puffer_frames import Certificate, Layout, Ledger
 from puffer_frames.doors.command.main import main
 from puffer_frames.errors import ArgumentError, LedgerError, PlanFileError, UncoveredFrameError
-from puffer_frames.numbers.json_text import CERTIFICATE_BYTES, CONFIG_BYTES, UnclearJsonError, parsed
+from puffer_frames.numbers.records import CERTIFICATE_BYTES, CONFIG_BYTES, UnclearJsonError, parsed
 
 RNG = np.random.default_rng(0)
 PEOPLE = pd.DataFrame({"s": RNG.choice(["a", "b"], 60), "x": RNG.integers(0, 6, 60) * 1.0})

@@ -21,7 +21,7 @@ from puffer_frames.doors.command.parser import Request
 from puffer_frames.doors.command.places import BESIDE, beside, check_places, is_folder, new_folder, written
 from puffer_frames.doors.command.values import as_listed, as_path, number, with_levels
 from puffer_frames.errors import ArgumentError, CalibrationError, PufferError, UncoveredFrameError
-from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.columns import REST, NativeFrame
 from puffer_frames.frames.csv_texts import AS_THEY_ARE, Dialect, TextRoles
 from puffer_frames.frames.files import (
     check_writable,
@@ -34,7 +34,6 @@ from puffer_frames.frames.files import (
     write_arrow,
     write_csv,
 )
-from puffer_frames.frames.selection import REST
 from puffer_frames.frames.table import open_table, small_rows
 from puffer_frames.numbers.presentation import plain as digits
 from puffer_frames.numbers.presentation import shown

@@ -27,7 +27,7 @@ from puffer_frames.doors.command.options import (
 )
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.csv_texts import DIALECT, Dialect
-from puffer_frames.numbers.json_text import CONFIG_BYTES, UnclearJsonError, file_content, parsed
+from puffer_frames.numbers.records import CONFIG_BYTES, UnclearJsonError, file_content, parsed
 
 
 def read_config(path: Path, /, *, known: Collection[str]) -> dict[str, Any]:

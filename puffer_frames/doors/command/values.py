@@ -9,7 +9,7 @@ from typing import Any
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.files import LevelKind
 from puffer_frames.noise.stable import Stable
-from puffer_frames.numbers.json_text import parsed
+from puffer_frames.numbers.records import parsed
 from puffer_frames.scales.learned import Bootstrap, Contamination, Population
 
 _BELIEFS: Mapping[str, tuple[Callable[..., Any], str, Callable[[str], Any]]] = {

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import PufferWarning, RowOrderWarning
 from puffer_frames.frames import kept, order
-from puffer_frames.frames.codes import codes_of, is_plain, is_plain_dtype, numbers_of
+from puffer_frames.frames.coded import codes_of, is_plain, is_plain_dtype, numbers_of
 from puffer_frames.frames.columns import Frame
-from puffer_frames.frames.kept import Ask, Column, Evidence, look_at_kept
-from puffer_frames.frames.kept_values import kept_columns
+from puffer_frames.frames.kept import Ask, Column, Evidence, kept_columns, look_at_kept
 from puffer_frames.frames.local.engine import LocalSecrets
 from puffer_frames.frames.order import WINDOW, Sample, look_at_order, share_of_runs, window_places
 from puffer_frames.frames.roles import Roles

@@ -1,45 +1,275 @@
-"""A frame in memory, opened when its rows are asked for."""
+"""A frame in memory, opened when its rows are asked for, and what is given back: noisy columns in, secret out."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
+import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
+import polars as pl
 
-from puffer_frames.errors import PufferWarning, RowOrderWarning
-from puffer_frames.frames.coded import Coded, Numbered, some_entries
+from puffer_frames.errors import ArgumentError, PufferWarning, RowOrderWarning
+from puffer_frames.frames.coded import Coded, Numbered, as_series, fits, in_order_of, natural, some_entries, used_levels
 from puffer_frames.frames.columns import Frame, Name, NativeFrame, column
-from puffer_frames.frames.draws import Draws
-from puffer_frames.frames.local.answers import build_answers
+from puffer_frames.frames.draws import Draws, Released
+from puffer_frames.frames.levels import check_level_names, is_trivial
 from puffer_frames.frames.local.engine import LocalSecrets, LocalValues, count_codes, count_joint
-from puffer_frames.frames.local.labels import Relabelled, coded_column, written
 from puffer_frames.frames.local.looks import warn_of_kept, warn_of_order
-from puffer_frames.frames.local.own import own_frame
-from puffer_frames.frames.local.prepare import prepare, row_numbers
-from puffer_frames.frames.local.series import read_series
-from puffer_frames.frames.local.units import capped, local_unit_sizes, read_units
-from puffer_frames.frames.local.write import build_release, check_index, real_values
-from puffer_frames.frames.released import Released
-from puffer_frames.frames.roles import Roles, RowOrder, kind_of
-from puffer_frames.frames.series.asked import SeriesColumns
+from puffer_frames.frames.local.own import (
+    entries_alone,
+    own_array,
+    own_frame,
+    own_index,
+    own_labels,
+    own_series,
+    used_dtype,
+)
+from puffer_frames.frames.local.units import capped, local_unit_sizes, read_series, read_units
+from puffer_frames.frames.roles import Roles, RowOrder, kind_of, prepare, row_numbers
+from puffer_frames.frames.series import SeriesColumns
 from puffer_frames.frames.stamps.fingerprint import fingerprint
-from puffer_frames.frames.summary import count_in_cells, count_levels, count_rows, count_values
-from puffer_frames.frames.units.asked import UnitColumns
-from puffer_frames.frames.units.sizes import UnitSizes
-from puffer_frames.noise.adding import Reals
-from puffer_frames.noise.draw import Draw, Levels
+from puffer_frames.frames.summary import count_in_cells, count_levels, count_rows, count_values, levels_of
+from puffer_frames.frames.units import UnitColumns, UnitSizes
+from puffer_frames.noise.adding import Codes, Draw, Levels, Reals
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.stream import Numbers
 from puffer_frames.noise.usefulness import evenly
-from puffer_frames.priors.joint_counts import JointCounts
-from puffer_frames.priors.level_counts import LevelCounts
-from puffer_frames.priors.prior import FloatArray
-from puffer_frames.priors.series_rows import SeriesRows
-from puffer_frames.priors.summary import Summary
-from puffer_frames.priors.unit_rows import UnitRows
+from puffer_frames.priors.prior import FloatArray, IndexArray
+from puffer_frames.priors.series_rows import SeriesRows, UnitRows
+from puffer_frames.priors.summary import JointCounts, Level, LevelCounts, Summary
+
+
+def coded_column(frame: Frame, name: str, /) -> Coded:
+    """A checked column; raises ArgumentError for too many levels, ArgumentTypeError for categories of other types."""
+    entries = column(frame, name)
+    native = entries.to_native()
+    if isinstance(native, pd.Series) and isinstance(native.dtype, pd.CategoricalDtype):
+        places = native.cat.codes.to_numpy()
+        categories = nw.from_native(pd.Series(native.cat.categories), series_only=True)
+        found = [*levels_of(categories, name=name), None]
+        return Coded.numbered(np.where(places < 0, len(found) - 1, places), found, name=name)
+    try:
+        return Coded.of(entries.to_polars(), name=name)
+    except UnicodeEncodeError:  # text that UTF-8 cannot hold, and that pandas 2.2 takes for equal
+        numbers: dict[Level, int] = {}
+        entry_of = [None if null else str(entry) for entry, null in zip(native, native.isna(), strict=True)]
+        places = np.array([numbers.setdefault(entry, len(numbers)) for entry in entry_of], dtype=np.int64)
+        return Coded.numbered(places, list(numbers), name=name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relabelled:
+    """A released column of labels."""
+
+    codes: Codes
+    """Number of each row's output."""
+    levels: Levels
+    """The outputs."""
+    name: str
+    """Of the column."""
+
+    def in_order(self, order: IndexArray | None, /) -> Relabelled:
+        """Its rows in some order."""
+        return self if order is None else replace(self, codes=self.codes[order])
+
+    def as_polars(self, dtype: pl.DataType, /) -> pl.Series:
+        """Like a column of this dtype; an Enum has the categories of the rows alone."""
+        found = as_series(self.codes, self.levels, dtype, name=self.name)
+        return entries_alone(found) if isinstance(dtype, pl.Enum) else found
+
+    def as_pandas(self, dtype: Any, /) -> Any:
+        """An array like a column of this dtype, whose categories are those of the rows alone.
+
+        All outputs decide on a dtype that holds them, so that releases of one plan are of one dtype.
+        """
+        codes, used = used_levels(self.codes, self.levels)
+        if not isinstance(dtype, pd.CategoricalDtype):
+            return self._plain(codes, used, dtype)
+        there: Any = [output for output in used if output is not None]
+        if dtype.ordered:
+            there = in_order_of(dtype.categories.tolist(), there)
+        own = dtype.categories.dtype
+        held: Any = own if _fits(own, self.levels) or own == np.dtype(object) else None
+        categories = pd.CategoricalDtype(pd.Index(there, dtype=held), ordered=dtype.ordered)
+        places = {output: k for k, output in enumerate(there)}
+        table = np.array([-1 if output is None else places[output] for output in used], dtype=np.int16)
+        return pd.Categorical.from_codes(table[codes], dtype=categories)
+
+    def _plain(self, codes: Codes, used: Levels, dtype: Any) -> Any:
+        if not _fits(dtype, self.levels):
+            dtype = _NATURAL[natural(self.levels, name=self.name)]
+        if isinstance(dtype, np.dtype):
+            if dtype.kind in "biu" and None in self.levels:
+                dtype = _NULLABLE[dtype.kind]
+            else:
+                return np.array(used, dtype=dtype)[codes]
+        return pd.array(list(used), dtype=dtype).take(codes.astype(np.intp))
+
+
+def written(values: Reals, levels: Levels | None, /, *, name: str) -> FloatArray | Relabelled:
+    """A column as a draw wrote it."""
+    if levels is None:
+        return values.astype(np.float64, copy=False)
+    return Relabelled(codes=values.astype(np.uint16, copy=False), levels=levels, name=name)
+
+
+_NATURAL = {
+    str: pd.Series(["text"]).dtype,
+    bool: np.dtype(np.bool_),
+    int: np.dtype(np.int64),
+    float: np.dtype(np.float64),
+}
+_NULLABLE = {"b": pd.BooleanDtype(), "i": pd.Int64Dtype(), "u": pd.UInt64Dtype()}
+
+
+def _fits(dtype: Any, outputs: Sequence[Level]) -> bool:
+    """Whether a pandas column of this dtype can hold the outputs; objects are text."""
+    return fits(nw.from_native(pd.Series([], dtype=dtype), series_only=True).dtype, outputs)
+
+
+def real_values(frame: Frame, name: str, /) -> Reals:
+    """A checked public column as an array: of integers that are 64-bit floats too, or of these."""
+    entries = column(frame, name)
+    if entries.dtype.is_integer() and not isinstance(entries.dtype, (nw.Int128, nw.UInt128)):
+        integers = np.asarray(entries.to_numpy())
+        if integers.dtype.kind in "iu":
+            return integers
+    return np.asarray(entries.cast(nw.Float64).to_numpy(), dtype=np.float64)
+
+
+def check_index(frame: Frame, index: str | None, /) -> None:
+    """Require a decision on a pandas index that is not 0, 1, ..., n - 1.
+
+    Raises ArgumentError for a non-trivial index and no decision, and for a kept level with the name of a column.
+    """
+    if index is None and frame.implementation.is_pandas() and not is_trivial(frame.to_native().index):
+        raise ArgumentError(
+            "the index of the frame",
+            rule="0, 1, ..., n - 1, or decided on by Layout(index=...)",
+            got=f"other labels ({type(frame.to_native().index).__name__}), as filtered and sorted frames have them",
+            hint='Write Layout(index="drop") to number the rows anew, or "keep" to release the labels as they are.',
+        )
+    if index == "keep" and frame.implementation.is_pandas():
+        check_level_names(frame.to_native())
+
+
+def build_release(
+    frame: Frame,
+    native: NativeFrame,
+    /,
+    *,
+    columns: Mapping[str, FloatArray | Relabelled],
+    keep: Sequence[str],
+    index: str | None,
+    order: IndexArray | None,
+) -> NativeFrame:
+    """A new frame of the same library with the given columns and the kept ones, in the frame's order of columns.
+
+    The columns are 64-bit floats of the column's own dtype family (NumPy, nullable or pyarrow in pandas), or labels in
+    its own dtype. `order` rearranges the rows. `native` is the frame as it was given, with all its rows and labels. No
+    memory is shared with either: what is dropped is gone.
+    """
+    names = [name for name in frame.columns if name in columns or name in keep]
+    noisy = {name: _in_order(values, order) for name, values in columns.items()}
+    if frame.implementation.is_pandas():
+        return _pandas_release(frame, native, names, noisy=noisy, index=index, order=order)
+    rows = frame.to_native()
+    return pl.DataFrame(
+        {
+            name: _polars_column(noisy[name], rows[name]) if name in noisy else own_series(rows[name], order)
+            for name in names
+        }
+    )
+
+
+def _polars_column(values: FloatArray | Relabelled, given: pl.Series) -> pl.Series:
+    return values.as_polars(given.dtype) if isinstance(values, Relabelled) else pl.Series(values)
+
+
+def _pandas_release(
+    frame: Frame,
+    native: pd.DataFrame,
+    names: Sequence[str],
+    /,
+    *,
+    noisy: Mapping[str, FloatArray | Relabelled],
+    index: str | None,
+    order: IndexArray | None,
+) -> pd.DataFrame:
+    rows, all_names = frame.to_native(), list(frame.columns)
+    places = [all_names.index(name) for name in names]
+    labels = own_index(rows.index, order) if index == "keep" else pd.RangeIndex(len(rows))
+    found: dict[int, pd.Series[Any]] = {}
+    for place, name in zip(places, names, strict=True):
+        released = noisy.get(name)
+        if isinstance(released, Relabelled):
+            array = released.as_pandas(rows.iloc[:, place].dtype)
+            found[place] = pd.Series(array, index=labels, dtype=array.dtype, copy=False)
+        elif released is not None:
+            dtype = frame[name].head(0).cast(nw.Float64).to_native().dtype
+            found[place] = pd.Series(released, index=labels, dtype=dtype, copy=False)
+        else:
+            values = own_array(rows.iloc[:, place], order)
+            found[place] = pd.Series(values, index=labels, dtype=values.dtype, copy=False)
+    table = pd.DataFrame(found, index=labels, copy=False)
+    table.columns = own_labels(native.columns[places])
+    return table
+
+
+def _in_order(values: FloatArray | Relabelled, order: IndexArray | None) -> FloatArray | Relabelled:
+    """Without noise they are still those of the frame."""
+    if isinstance(values, Relabelled):
+        return values.in_order(order)
+    values = values if order is None else values[order]
+    return values if values.flags.owndata else values.copy()
+
+
+def check_free_names(names: Sequence[str], /, *, role: str, taken: Sequence[str]) -> None:
+    """Raise ArgumentError where a column of labels has the name of a column of answers."""
+    for name in names:
+        if name in taken:
+            raise ArgumentError(
+                role,
+                rule="a column with another name than those of the answers",
+                got=repr(name),
+                hint="Rename the column first.",
+            )
+
+
+def build_answers(
+    like: Frame,
+    /,
+    *,
+    labels: Mapping[str, Sequence[Any]],
+    numbers: Mapping[str, Sequence[Any]],
+    names: Sequence[Name],
+) -> NativeFrame:
+    """A frame with columns of labels, each like the column of that name, and of numbers.
+
+    None is a missing entry. `names` are the column labels of the native frame, which pandas gets back.
+    """
+    if like.implementation.is_pandas():
+        columns = {name: _like(entries, like[name].to_native().dtype) for name, entries in labels.items()}
+        found = pd.DataFrame(columns | {name: pd.Series(list(entries)) for name, entries in numbers.items()})
+        return found.rename(columns={str(name): name for name in names if str(name) in labels})
+    schema = like.to_native().schema
+    series = [pl.Series(name, list(entries), dtype=schema[name]) for name, entries in labels.items()]
+    series = [column.cast(used_dtype(column)) if column.dtype == pl.Enum else column for column in series]
+    return pl.DataFrame([*series, *(pl.Series(name, list(entries)) for name, entries in numbers.items())])
+
+
+def _like(entries: Sequence[Any], dtype: Any) -> pd.Series[Any]:
+    """Labels in the dtype of their column, or in one that can hold a missing entry, where there is one."""
+    if None in entries and isinstance(dtype, np.dtype):
+        dtype = {"i": "Int64", "u": "UInt64", "b": "boolean"}.get(dtype.kind, dtype)
+    if isinstance(dtype, pd.BooleanDtype):
+        entries = [pd.NA if entry is None else entry for entry in entries]
+    series: pd.Series[Any] = pd.Series(list(entries), dtype=dtype)
+    return series.cat.remove_unused_categories() if isinstance(dtype, pd.CategoricalDtype) else series
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +293,6 @@ class LocalTable(ABC):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The same as text."""
         return tuple(str(name) for name in self.labels)
 
     def kind_of(self, name: str, /) -> str:
@@ -127,15 +356,12 @@ class LocalTable(ABC):
         return self
 
     def run(self) -> Self:
-        """Its rows are there."""
         return self
 
     def in_memory(self) -> Self:
-        """It is."""
         return self
 
     def fingerprint(self, *, like: str = "") -> str:
-        """Of its columns."""
         return fingerprint(self.opened(), like=like)
 
     def complete(self, roles: Roles, /, *, nulls: str, layout: RowOrder | None) -> LocalRows:
@@ -162,7 +388,6 @@ class LocalTable(ABC):
         )
 
     def read_units(self, asked: UnitColumns, /) -> UnitRows:
-        """The rows of every unit, as `units.read_units`."""
         return read_units(self.opened(), asked)
 
     def unit_sizes(self, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str) -> UnitSizes:
@@ -170,7 +395,6 @@ class LocalTable(ABC):
         return local_unit_sizes(self.opened(), unit=unit, groups=groups, values=values, nulls=nulls)
 
     def read_series(self, asked: SeriesColumns, /) -> SeriesRows:
-        """The series of every unit, as `series.read_series`."""
         return read_series(self.opened(), asked)
 
     def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
@@ -198,7 +422,6 @@ class LocalRows:
     """Numbers of the rows; None for 0, 1, ..., n - 1."""
 
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
-        """By group-bys of the frame's own library."""
         return {
             name: count_values(
                 LocalValues.of(self.frame, self.secrets, name),
@@ -210,25 +433,21 @@ class LocalRows:
         }
 
     def finer(self, name: str, width: float, domain: Bounds | None, /) -> Summary:
-        """By a group-by."""
         values = LocalValues.of(self.frame, self.secrets, name)
         return count_in_cells(values, width, groups=self.roles.groups, public=name, domain=domain)
 
     def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
-        """By one group-by of all columns."""
         names = self.roles.numbers
         counted = count_joint(self.frame, self.secrets, names)
         return count_rows(counted, groups=self.roles.groups, public=names, domain=domain)
 
     def level_counts(self, name: str, /) -> LevelCounts:
-        """By a group-by of the secrets and the numbers of the levels."""
         coded = self.coded[name]
         counted = count_codes(self.secrets, coded.codes)
         levels = [coded.levels[code] for code in counted["value"].to_list()]
         return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls)
 
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
-        """Labels as they were counted."""
         labels = [name for name in names if name in self.roles.labels]
         coded = {name: self.coded.get(name) or coded_column(self.frame, name) for name in labels}
         columns = {name: coded.get(name) or column(self.frame, name).to_polars() for name in names}

@@ -1,56 +1,217 @@
-"""Polars plans: summaries by the streaming engine, and a released plan."""
+"""Polars plans: summaries, units and series by the streaming engine, and a released plan."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, TypeAlias
 
 import narwhals.stable.v2 as nw
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, PufferWarning
 from puffer_frames.frames import summary
 from puffer_frames.frames.coded import Coded, Numbered, some_entries
-from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows
-from puffer_frames.frames.counted_series import count_series
-from puffer_frames.frames.counted_units import count_units
-from puffer_frames.frames.draws import Draws
+from puffer_frames.frames.columns import NativeFrame, check_column_names, check_rows
+from puffer_frames.frames.counted_units import (
+    ROWS,
+    STATE,
+    TIME,
+    VALUE,
+    VALUES,
+    PlanTable,
+    count_series,
+    largest,
+    least,
+    numbered_entries,
+)
+from puffer_frames.frames.draws import Draws, Released
 from puffer_frames.frames.extensions import stored_plan
 from puffer_frames.frames.forked import check_process
-from puffer_frames.frames.found import FoundValues
+from puffer_frames.frames.local.kinds import PolarsTable
 from puffer_frames.frames.local.looks import order_warnings, warn_of_kept_in_plan
-from puffer_frames.frames.local.of_polars import PolarsTable
 from puffer_frames.frames.local.own import used_dtype, without_enums
-from puffer_frames.frames.local.prepare import check_nulls, no_complete_row
-from puffer_frames.frames.plans.blocks import NUMBER
-from puffer_frames.frames.plans.compared import Compared
-from puffer_frames.frames.plans.series import lay_out
 from puffer_frames.frames.plans.source import Source, Watch
 from puffer_frames.frames.plans.survey import Survey, survey
-from puffer_frames.frames.plans.units import PolarsUnits
-from puffer_frames.frames.released import Released
-from puffer_frames.frames.roles import Roles, RowOrder, kind_of
-from puffer_frames.frames.series.asked import SeriesColumns
-from puffer_frames.frames.stamps.attach import attribute_of, put_attribute
-from puffer_frames.frames.summary import (
-    check_few_levels,
-    count_in_cells,
-    count_levels,
-    count_rows,
-    count_values,
-    levels_of,
-)
-from puffer_frames.frames.units.asked import UnitColumns
-from puffer_frames.frames.units.sizes import UNIT, UnitSizes, plain_names, unit_sizes
-from puffer_frames.noise.draw import Draw
-from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.priors.joint_counts import JointCounts
-from puffer_frames.priors.level_counts import LevelCounts
+from puffer_frames.frames.plans.trace import NUMBER, Compared
+from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, no_complete_row
+from puffer_frames.frames.series import FIRST_STATE, NO_STATE, Layout, SeriesColumns, Timeline, numbers_of_states
+from puffer_frames.frames.stamps.parquet import attribute_of, put_attribute
+from puffer_frames.frames.summary import check_few_levels
+from puffer_frames.frames.tally import CountedRows, FoundValues
+from puffer_frames.frames.units import UNIT
+from puffer_frames.noise.adding import Draw
+from puffer_frames.priors.prior import IndexArray
 from puffer_frames.priors.series_rows import SeriesRows
-from puffer_frames.priors.summary import Summary
-from puffer_frames.priors.unit_rows import UnitRows
+
+_PART = 1 << 25
+"""About so many rows are in memory together."""
+
+
+class PolarsUnits:
+    """As `counted_units.UnitEngine`."""
+
+    wraps: ClassVar[bool] = True
+
+    def lists(self, rows: pl.LazyFrame, groups: Sequence[str], /) -> pl.LazyFrame:
+        return rows.group_by(UNIT).agg(
+            pl.col(VALUE).drop_nulls().sort().alias(VALUES),
+            pl.len().cast(pl.Int64).alias(ROWS),
+            *(pl.col(name).min().alias(least(name)) for name in groups),
+            *(pl.col(name).max().alias(largest(name)) for name in groups),
+        )
+
+    def parts(self, rows: pl.LazyFrame, count: int, /) -> Sequence[pl.LazyFrame]:
+        """By a hash of the units, or of the values where each row is a unit."""
+        parts = max(1, -(-count // _PART))  # of a table of one row the count may be 0
+        names = rows.collect_schema().names()
+        key = next((name for name in (UNIT, VALUE) if name in names), None)
+        if parts == 1 or key is None:
+            return [rows]
+        return [rows.filter(pl.col(key).hash() % parts == k) for k in range(parts)]
+
+    def moments(self, rows: pl.LazyFrame, name: str, /) -> pl.LazyFrame:
+        dtype = rows.collect_schema()[name]
+        exact = isinstance(dtype, pl.Datetime) and dtype.time_unit == "ns"
+        return rows.with_columns(pl.col(name).dt.timestamp("ns" if exact else "us"))
+
+    def read(self, counts: pl.LazyFrame, /) -> pl.DataFrame:
+        return counts.collect(engine="streaming")
+
+
+_LOW, _HIGH, _BEGIN = "low", "high", "begin"
+_PLACE, _HELD = "place", "held"
+_SAMPLED_UNITS, _SAMPLED_ROWS = 64, 4096
+"""The step is guessed from so many rows of so many units."""
+_CHUNK = 1 << 18
+"""Rows of a batch."""
+_ROWS_PER_UNIT = 8
+"""Arrays have room for as many units between the smallest and the largest as there would be with so few rows each."""
+
+
+def lay_out(rows: pl.LazyFrame, asked: SeriesColumns, count: int, /) -> SeriesRows | None:
+    """Series of so many rows of integer times; None where the times do not suit, or rows are others in a later pass.
+
+    Notes
+    -----
+    **Cost**: two passes that find the units and the states, and one that finds the places. Units that are numbers close
+    together are places in arrays; of others there is a group-by, and a join. **Memory**: a byte per place, and a row
+    per unit and piece.
+    """
+    between = _between(rows, most=count // _ROWS_PER_UNIT)
+    units = _by_group(rows) if between is None else _by_place(rows, between)
+    if units is None:
+        return None
+    units = units[np.argsort(numbered_entries(units[UNIT])[0])]
+    kinds = rows.group_by(STATE).agg().collect(engine="streaming")
+    stated = kinds[STATE].drop_nulls()
+    codes, found = numbered_entries(stated)
+    number, states = numbers_of_states(found, asked.states)
+    layout = Layout.of(units[_LOW].to_numpy(), units[_HIGH].to_numpy(), _since_first(rows, units), rows=count)
+    if layout is None:
+        return None
+    line = layout.empty(len(states))
+    named, units = units[UNIT], units.with_columns(pl.Series(_BEGIN, layout.begins[:-1]))
+    held = pl.DataFrame({STATE: stated, _HELD: (number[codes] + FIRST_STATE).astype(line.dtype)})
+    without = pl.DataFrame({STATE: [None], _HELD: [NO_STATE]}, schema=held.schema)
+    known = pl.concat([held, without])
+    if between is None:
+        placed = _placed(rows, units, step=layout.step)
+    else:
+        placed = _placed_by_number(rows, units, between, step=layout.step)
+    del units  # a row per unit, which the places hold in arrays
+    for places, state in placed:
+        # batch by batch, since a join in the plan holds several batches more
+        own = state.to_frame().join(known, on=STATE, how="left", nulls_equal=True, maintain_order="left")[_HELD]
+        if places is None or own.null_count():
+            return None
+        line[places] = own.to_numpy()
+    if np.count_nonzero(line) != count:
+        return None
+    return Timeline(layout=layout, held=line).series(asked, units=numbered_entries(named)[1], states=states)
+
+
+def _between(rows: pl.LazyFrame, *, most: int) -> tuple[int, int] | None:
+    """The smallest and the largest unit, where they are whole numbers of which there are at most so many between."""
+    dtype = rows.collect_schema()[UNIT]
+    if not dtype.is_integer() or dtype in (pl.Int128, pl.UInt128, pl.UInt64):
+        return None
+    ends = rows.select(pl.col(UNIT).min().alias(_LOW), pl.col(UNIT).max().alias(_HIGH)).collect(engine="streaming")
+    low, high = ends.row(0)
+    return (low, high) if low is not None and high - low < most else None
+
+
+def _by_group(rows: pl.LazyFrame) -> pl.DataFrame:
+    """The first and the last time of each unit."""
+    ends = rows.group_by(UNIT).agg(pl.col(TIME).min().alias(_LOW), pl.col(TIME).max().alias(_HIGH))
+    return ends.collect(engine="streaming")
+
+
+def _by_place(rows: pl.LazyFrame, between: tuple[int, int]) -> pl.DataFrame | None:
+    """The same for units between two numbers; None where one is not."""
+    least, ends = between[0], np.iinfo(np.int64)
+    low, high = (np.full(between[1] - least + 1, end) for end in (ends.max, ends.min))
+    for batch in _batches(rows.select(pl.col(UNIT).cast(pl.Int64), TIME)):
+        units, times = (batch[name].to_numpy() for name in (UNIT, TIME))
+        if batch[UNIT].null_count() or not between[0] <= int(units.min()) <= int(units.max()) <= between[1]:
+            return None
+        np.minimum.at(low, units - least, times)
+        np.maximum.at(high, units - least, times)
+    there = np.flatnonzero(low <= high)
+    unit = pl.Series(there + least).cast(rows.collect_schema()[UNIT])
+    return pl.DataFrame({UNIT: unit, _LOW: low[there], _HIGH: high[there]})
+
+
+def _batches(plan: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """In order: some 60 MB less are held at the peak."""
+    batches = plan.collect_batches(chunk_size=_CHUNK, engine="streaming", maintain_order=True)
+    return (batch for batch in batches if len(batch))
+
+
+def _since_first(rows: pl.LazyFrame, units: pl.DataFrame) -> NDArray[np.int64]:
+    """Times since the first of their unit, of some rows."""
+    some = units.head(_SAMPLED_UNITS)
+    found = rows.filter(pl.col(UNIT).is_in(some[UNIT].implode())).head(_SAMPLED_ROWS).select(UNIT, TIME)
+    return found.join(some.lazy(), on=UNIT).select(pl.col(TIME) - pl.col(_LOW)).collect()[TIME].to_numpy()
+
+
+_Placed: TypeAlias = Iterator[tuple[IndexArray | None, pl.Series]]
+"""Places of some rows, None where one has none, and their states."""
+
+
+def _placed(rows: pl.LazyFrame, units: pl.DataFrame, *, step: int) -> _Placed:
+    """Of units of any kind, by a join."""
+    since = pl.col(TIME) - pl.col(_LOW)
+    fits = (since >= 0) & (pl.col(TIME) <= pl.col(_HIGH)) & (True if step == 1 else since % step == 0)
+    place = pl.col(_BEGIN) + (since if step == 1 else since // step)
+    joined = rows.join(units.lazy(), on=UNIT, how="left").select(pl.when(fits).then(place).alias(_PLACE), STATE)
+    for batch in _batches(joined):
+        yield None if batch[_PLACE].null_count() else batch[_PLACE].to_numpy(), batch[STATE]
+
+
+def _placed_by_number(rows: pl.LazyFrame, units: pl.DataFrame, between: tuple[int, int], *, step: int) -> _Placed:
+    """Of units that are numbers between these two."""
+    least, size = between[0], between[1] - between[0] + 1
+    numbers = units[UNIT].cast(pl.Int64).to_numpy() - least
+    low, high, begin = (np.zeros(size, dtype=np.int64) for _ in range(3))
+    high[:] = -1  # a unit that is not there has no time from 0 to -1
+    for own, name in ((low, _LOW), (high, _HIGH), (begin, _BEGIN)):
+        own[numbers] = units[name].to_numpy()
+    del units, numbers
+    high -= low
+    for batch in _batches(rows.select(pl.col(UNIT).cast(pl.Int64), TIME, STATE)):
+        places, since = batch[UNIT].to_numpy() - least, batch[TIME].to_numpy()
+        if batch[UNIT].null_count() or not 0 <= int(places.min()) <= int(places.max()) < size:
+            yield None, batch[STATE]
+            return
+        since = since - low[places]
+        steps = since if step == 1 else since // step
+        fits = (since >= 0) & (since <= high[places]) & (True if step == 1 else steps * step == since)
+        yield begin[places] + steps if fits.all() else None, batch[STATE]
+
 
 _UNORDERED = re.compile(
     r"^\s*(UNIQUE\[maintain_order: false|AGGREGATE\[maintain_order: false|UNION\[maintain_order: false|MERGE.SORTED"
@@ -61,81 +222,50 @@ _UNORDERED = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LazyTable:
+class LazyTable(PlanTable):
     """A plan whose columns are named by position: Polars reads names like "^x$" as patterns."""
 
     plan: pl.LazyFrame
     names: tuple[str, ...]
     schema: Mapping[str, nw.dtypes.DType]
 
+    engine = PolarsUnits()
     is_plan = True
 
     @classmethod
     def of(cls, plan: pl.LazyFrame, /) -> LazyTable:
-        """Look at the schema alone."""
         check_process()
         plan = stored_plan(plan)
         schema = nw.from_native(plan).collect_schema()
         check_column_names(schema.names())
         return cls(plan=plan, names=tuple(schema.names()), schema=dict(schema))
 
-    @property
-    def labels(self) -> Sequence[Name]:
-        """Text."""
-        return self.names
-
-    def kind_of(self, name: str, /) -> str:
-        """By the schema."""
-        return kind_of(self.schema[name])
-
     def in_memory(self) -> PolarsTable:
-        """Collected."""
         return PolarsTable(self.plan.collect())
 
     run = in_memory
 
-    def unit_sizes(self, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str) -> UnitSizes:
-        """By one group-by, as `unit_sizes.unit_sizes`."""
-        of_groups, of_values = plain_names(groups, values)
-        rows = self.plain({UNIT: unit, **of_groups, **of_values})
-        return unit_sizes(rows, unit=unit, groups=of_groups, values=of_values, nulls=nulls)
-
-    def read_units(self, asked: UnitColumns, /) -> UnitRows:
-        """By group-bys of the streaming engine, as `counted_units.count_units`."""
-        return count_units(self, asked, PolarsUnits())
-
     def read_series(self, asked: SeriesColumns, /) -> SeriesRows:
-        """As `counted_series.count_series`: on a line, or by windows."""
+        """As `counted_units.count_series`: on a line, or by windows."""
         return count_series(self, asked, PolarsUnits(), lay_out=lay_out)
 
     def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
-        """A Polars frame in memory."""
         return PolarsTable(self.plan.collect_schema().to_frame()).answers(labels=labels, numbers=numbers)
 
     def dtypes(self, names: Sequence[str], /) -> Mapping[str, nw.dtypes.DType]:
-        """As `counted_units.PlainColumns`."""
         return {name: self.schema[name] for name in names}
 
     def plain(self, named: Mapping[str, str], /) -> pl.LazyFrame:
-        """As `counted_units.PlainColumns`."""
         return self.plan.select(pl.nth(self.names.index(name)).alias(alias) for alias, name in named.items())
 
     def fingerprint(self, *, like: str = "") -> str:
-        """Of the collected rows."""
         return self.in_memory().fingerprint(like=like)
 
     def metadata(self) -> dict[str, Any] | None:
-        """From the attribute."""
         return attribute_of(self.plan)
 
     def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
-        """As an attribute."""
         return put_attribute(self.plan, metadata)
-
-    def with_levels(self, *, known: Collection[str], rows: int) -> LazyTable:
-        """Its columns are not looked into before it is run."""
-        del known, rows
-        return self
 
     def is_in_place(self, *, known: Collection[str]) -> bool:
         """To be asked of the rows."""
@@ -203,7 +333,7 @@ class LazyTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LazyRows:
+class LazyRows(CountedRows):
     """Complete rows of a plan: columns `secret_0`, ..., `public_0`, ..., perhaps `NUMBER`, and `keep_0`, ..."""
 
     rows: pl.LazyFrame
@@ -213,33 +343,6 @@ class LazyRows:
     survey: Survey
     """What one run found, and every other must repeat."""
     nulls: str
-
-    def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
-        """Of what the survey counted, or else by group-bys of the streaming engine."""
-        return {
-            name: count_values(self._values(name), groups=self.roles.groups, public=name, domain=domain.get(name))
-            for name in self.roles.numbers
-        }
-
-    def finer(self, name: str, width: float, domain: Bounds | None, /) -> Summary:
-        """By a group-by of the streaming engine."""
-        return count_in_cells(self._values(name), width, groups=self.roles.groups, public=name, domain=domain)
-
-    def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
-        """By one group-by of the streaming engine."""
-        names, watch = self.roles.numbers, Watch()
-        counted = _counted(
-            self._grouped({name: f"value_{k}" for k, name in enumerate(names)}, watch), None, watch=watch
-        )
-        return count_rows(nw.from_native(counted), groups=self.roles.groups, public=names, domain=domain)
-
-    def level_counts(self, name: str, /) -> LevelCounts:
-        """By a group-by of the streaming engine."""
-        check_few_levels(self.survey.different[self.roles.coded.index(name)], name=name)
-        watch = Watch()
-        counted = _counted(self._grouped({name: "value"}, watch), None, watch=watch)
-        levels = levels_of(counted["value"], name=name)
-        return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls)
 
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         """By one run, which is compared with the survey."""
@@ -256,7 +359,14 @@ class LazyRows:
         compared = Compared(rows=self.rows, checked=self._checked(), trace=self.survey.trace)
         return compared.plan([*self.roles.plain("secret"), *named], over=watch.over).rename(named)
 
-    def _values(self, name: str) -> FoundValues:
+    def check_levels(self, name: str, /) -> None:
+        check_few_levels(self.survey.different[self.roles.coded.index(name)], name=name)
+
+    def counted(self, names: Mapping[str, str], /) -> nw.DataFrame[Any]:
+        watch = Watch()
+        return _counted(self._grouped(names, watch), None, watch=watch)
+
+    def values_of(self, name: str, /) -> FoundValues:
         k, watch = self.roles.numbers.index(name), Watch()
         column = pl.col(f"public_{self.roles.public.index(name)}")
         different = self.rows.select(column.approx_n_unique())  # decides on no count, but how to count

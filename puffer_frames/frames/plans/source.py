@@ -17,16 +17,13 @@ from puffer_frames.errors import CalibrationError, UncoveredFrameError, told_of
 from puffer_frames.frames.coded import released_dtype
 from puffer_frames.frames.draws import Draws, read_series, written_series
 from puffer_frames.frames.forked import check_process
-from puffer_frames.frames.found import other_rows
 from puffer_frames.frames.local.own import entries_alone, own_series
-from puffer_frames.frames.plans.blocks import NUMBER, ahead
-from puffer_frames.frames.plans.compared import Compared
-from puffer_frames.frames.plans.trace import Trace
+from puffer_frames.frames.plans.trace import NUMBER, Compared, Trace, ahead
 from puffer_frames.frames.stamps.fingerprint import Fingerprint
 from puffer_frames.frames.stamps.parquet import as_file_metadata
 from puffer_frames.frames.stamps.whole_file import replacing
-from puffer_frames.noise.adding import Reals
-from puffer_frames.noise.draw import Levels
+from puffer_frames.frames.tally import other_rows
+from puffer_frames.noise.adding import Levels, Reals
 from puffer_frames.noise.stream import Rows
 from puffer_frames.noise.usefulness import evenly
 from puffer_frames.priors.prior import FloatArray

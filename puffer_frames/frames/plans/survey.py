@@ -14,12 +14,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from puffer_frames.frames.found import Counted, Extent
 from puffer_frames.frames.order import Sample, Windows
-from puffer_frames.frames.plans import blocks
-from puffer_frames.frames.plans.blocks import in_batches
-from puffer_frames.frames.plans.trace import Marker, Marking, Trace
-from puffer_frames.frames.tally import Bits, Codes, Tally
+from puffer_frames.frames.plans import trace as trace_module
+from puffer_frames.frames.plans.trace import Marker, Marking, Trace, in_batches
+from puffer_frames.frames.tally import Bits, Codes, Counted, Extent, Tally
 from puffer_frames.priors.prior import IndexArray
 
 
@@ -106,7 +104,7 @@ def _entries(values: pl.Series, bits: Bits, wanted: IndexArray, *, text: bool) -
 def _begin(batches: Iterator[pl.DataFrame]) -> deque[pl.DataFrame]:
     """The first batches, which say how the rows are counted: some `BLOCK` of rows."""
     begin, rows = deque[pl.DataFrame](), 0
-    while rows < blocks.BLOCK and (batch := next(batches, None)) is not None:
+    while rows < trace_module.BLOCK and (batch := next(batches, None)) is not None:
         begin.append(batch)
         rows += len(batch)
     return begin

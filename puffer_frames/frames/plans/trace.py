@@ -1,18 +1,91 @@
-"""What identifies the rows of a plan, so that one that changes between two runs is noticed."""
+"""What identifies the rows of a plan, batch by batch, so that one that changes between two runs is noticed."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import AES256
+from cryptography.hazmat.primitives.ciphers.modes import GCM
+from numpy.typing import NDArray
+from polars.io.plugins import register_io_source
 
 from puffer_frames.errors import CalibrationError
-from puffer_frames.frames.plans import blocks
-from puffer_frames.frames.plans.gmac import BYTES, Gmac, new_key
 from puffer_frames.frames.tally import Bits
+
+BYTES = 16
+"""Of a code."""
+_NONCE_BYTES = 12
+
+
+def new_key() -> bytes:
+    """A key for any number of codes, each with a number of its own."""
+    return secrets.token_bytes(32)
+
+
+class Gmac:
+    """The code of what is taken in, one part after another; `number` is used once under a key."""
+
+    def __init__(self, key: bytes, number: int, /) -> None:
+        self._context = Cipher(AES256(key), GCM(number.to_bytes(_NONCE_BYTES, "big"))).encryptor()
+
+    def take(self, entries: NDArray[Any], /) -> None:
+        """Take in the bytes of an array; where its entries lie apart, they are copied."""
+        self._context.authenticate_additional_data(np.ascontiguousarray(entries).view(np.uint8).data)
+
+    def code(self) -> bytes:
+        """The code; nothing can be taken in after that."""
+        self._context.finalize()
+        return self._context.tag
+
+
+BLOCK = 9 << 14
+"""Rows that are compared together, and the most in a batch: larger ones are faster, and take more memory."""
+NUMBER = "number"
+"""Column of the row's number, where a column of the frame gives it."""
+_COMPUTED = "computed"
+"""A column that the engine has to compute: then it works on batches of 100,000 rows, otherwise on whole row groups of a
+file, several of which take twice the memory."""
+_AHEAD = 2
+"""Items that are made while an earlier one is used."""
+
+Result = TypeVar("Result")
+
+
+def in_batches(plan: pl.LazyFrame, /) -> Iterator[pl.DataFrame]:
+    """The rows, as the streaming engine gives them."""
+    small = plan.with_columns(pl.lit(0, dtype=pl.UInt8).alias(_COMPUTED))
+    for batch in small.collect_batches(chunk_size=BLOCK, engine="streaming", maintain_order=True):
+        rows = batch[:, :-1]
+        for start in range(0, len(rows), BLOCK):
+            yield rows.slice(start, BLOCK)
+
+
+def ahead(items: Iterator[Result], /) -> Iterator[Result]:
+    """The same items, the next ones made in a thread of their own while one is used."""
+    pool = ThreadPoolExecutor(1)
+    coming = deque(pool.submit(_next, items) for _ in range(_AHEAD))
+    try:
+        while found := coming.popleft().result():
+            coming.append(pool.submit(_next, items))
+            yield found[0]
+    finally:  # where a run stops early, it may be the pool's own thread that closes this
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _next(items: Iterator[Result]) -> tuple[Result, ...]:
+    """The next item; nothing at the end."""
+    for item in items:
+        return (item,)
+    return ()
+
 
 _OWN_BITS = (pl.Float64, pl.Int64, pl.UInt64)
 _STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -97,12 +170,12 @@ class Marking:
             if not self._open:
                 places = range(len(columns)) if self._places is None else self._places
                 self._open = [Gmac(self._marker.key, len(self._marks) << 32 | place) for place in places]
-            stop = min(end, start + blocks.BLOCK - self.rows % blocks.BLOCK)
+            stop = min(end, start + BLOCK - self.rows % BLOCK)
             for code, bits in zip(self._open, columns, strict=True):
                 code.take(bits[start:stop])
             self.rows += stop - start
             start = stop
-            if not self.rows % blocks.BLOCK:
+            if not self.rows % BLOCK:
                 self._close()
 
     def marks(self) -> tuple[bytes, ...]:
@@ -160,7 +233,7 @@ class Guard:
         if not self._trace.marker.ordered:
             return self._marking.rows
         self._compare(self._marking.marks())
-        return self._seen * blocks.BLOCK
+        return self._seen * BLOCK
 
     def end(self) -> None:
         """Raise CalibrationError where rows are missing, or others than in the earlier run."""
@@ -193,3 +266,71 @@ def _spread(bits: Bits, /) -> Bits:
     bits = (bits ^ (bits >> np.uint64(27))) * _SECOND
     mixed: Bits = bits ^ (bits >> np.uint64(31))
     return mixed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """A plan, and what an earlier run of it left."""
+
+    rows: pl.LazyFrame
+    checked: int
+    """How many of its first columns the trace is of."""
+    trace: Trace
+
+    def batches(self, columns: Sequence[str], /, *, most: int | None = None) -> Iterator[tuple[int, pl.DataFrame]]:
+        """Some columns, and how many rows so far are sure to be those of the earlier run; all of its columns are
+        compared.
+
+        Of all rows, or of blocks that hold the first `most`. Raises CalibrationError where the rows are others.
+        """
+        rows = self.rows if most is None else self.rows.head(BLOCK * -(-most // BLOCK))
+        guard, first, sure = Guard(self.trace), 0, 0
+        for sure, batch in self._seen(rows, columns, guard=guard, places=range(self.checked)):
+            first += len(batch)
+            yield sure, batch
+        if most is None or sure < first or first < min(most, self.trace.rows):
+            guard.end()
+
+    def plan(
+        self, columns: Sequence[str], /, *, over: Callable[[Iterator[pl.DataFrame]], Iterator[pl.DataFrame]]
+    ) -> pl.LazyFrame:
+        """Some columns of the trace, for group-bys of the streaming engine; `over` is given the batches of a run.
+
+        A run raises CalibrationError at the first block of other rows, or at its end.
+        """
+        schema = self.rows.collect_schema()
+
+        def read(
+            with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch: int | None
+        ) -> Iterator[pl.DataFrame]:
+            assert predicate is None
+            assert n_rows is None  # a group-by takes all rows
+            for batch in over(self._whole(columns)):
+                yield batch if with_columns is None else batch.select(with_columns)
+
+        return register_io_source(read, schema={name: schema[name] for name in columns}, is_pure=True)
+
+    def _whole(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Some columns of all rows; of rows in order, these alone are compared."""
+        names = self.rows.collect_schema().names()
+        places = [names.index(name) for name in columns] if self.trace.marker.ordered else None
+        guard = Guard(self.trace, places=places)
+        for _, batch in self._seen(self.rows, columns, guard=guard, places=places or range(self.checked)):
+            yield batch
+        guard.end()
+
+    def _seen(
+        self, rows: pl.LazyFrame, columns: Sequence[str], /, *, guard: Guard, places: Sequence[int]
+    ) -> Iterator[tuple[int, pl.DataFrame]]:
+        marker, names = self.trace.marker, self.rows.collect_schema().names()
+        checked = [names[k] for k in places]
+        marks, marked = marker.beside(rows, checked)
+        own = [name for k, name in enumerate(checked) if marked[k] == k]
+        for batch in in_batches(rows.select(*marks, *own, *(name for name in columns if name not in own))):
+            held = {name: batch[name].rechunk() for name in own}  # copied once, for both
+            seen = [
+                held[name] if name in held else batch[:, place - len(checked)]
+                for name, place in zip(checked, marked, strict=True)
+            ]
+            sure = guard.see([marker.bits(entries) for entries in seen])
+            yield sure, pl.DataFrame([held[name] if name in held else batch[name] for name in columns])

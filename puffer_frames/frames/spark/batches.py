@@ -13,8 +13,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from puffer_frames.frames.columns import Frame
-from puffer_frames.frames.noisy import NoiseStep, gathered
-from puffer_frames.frames.stamps.unordered import RowSums
+from puffer_frames.frames.draws import NoiseStep, gathered
+from puffer_frames.frames.stamps.fingerprint import RowSums
 
 CHECK = "check"
 """Column beside the released ones: of a hash of the original row."""

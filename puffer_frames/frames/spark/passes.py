@@ -1,21 +1,47 @@
-"""Passes over the rows of a Spark frame by native aggregates. This module imports pyspark."""
+"""Passes over the rows of a Spark frame by native aggregates, kept columns too. This module imports pyspark."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
-from pyspark.sql.types import DoubleType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    DateType,
+    DoubleType,
+    IntegerType,
+    NumericType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
 
-from puffer_frames.errors import CalibrationError
-from puffer_frames.frames.found import other_rows
-from puffer_frames.frames.noisy import NUMBER
+from puffer_frames.errors import CalibrationError, KeptColumnWarning
+from puffer_frames.frames.draws import NUMBER
+from puffer_frames.frames.kept import (
+    LEAST_ROWS,
+    LETTERS,
+    MOST_PARTS,
+    PLACES,
+    RANKS,
+    ROWS,
+    Column,
+    Evidence,
+    guessed_warnings,
+    guesses,
+    kept_columns,
+)
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.spark.batches import CHECK
+from puffer_frames.frames.tally import other_rows
 
 SparkFrame: TypeAlias = Any
 _INFINITY = float("inf")
@@ -109,3 +135,155 @@ def counted_rows(table: SparkFrame, most: int | None, *, check: int | None) -> n
 def changed(where: str) -> CalibrationError:
     """The error of a pass that found other rows than the first one."""
     return other_rows(where, hint="Write the frame or checkpoint it first", named=True)
+
+
+_MOST_CELLS, _CELL_ROWS = 1024, 4
+"""Kept numbers that are nearly all different are counted in cells of equal width: at most so many, of so many rows."""
+_UNGROUPED = ("map", "variant")
+
+
+def warn_of_kept_in_spark(rows: SparkFrame, roles: Roles, /, *, count: int) -> Iterator[KeptColumnWarning]:
+    """Of so many rows with columns `number`, `secret_0`, ..., `public_0`, ..., `keep_0`, ...
+
+    The driver gets aggregates, and of a sample of the rows the kept columns, of long texts the beginning, and hashes of
+    the secrets.
+    """
+    if not roles.keep:
+        return
+    given, roles = roles.given, roles.without_given()
+    kept, secrets = _sample(rows, roles, step=-(-count // ROWS))
+    told = guesses({own: column for own, column in kept.items() if column.name not in given}, secrets)
+    yield from guessed_warnings(told, kept, secrets)
+    targets = roles.plain("secret", "public")
+    rows = rows.select(*targets, *(_groupable(rows, f"keep_{k}") for k in range(len(roles.keep))))
+    sizes, repeated = {name: _sizes_of(rows, name) for name in targets}, dict[int, int]()
+    seen = {target for _, target in told}
+    said = {(kept[owns[0]].name, target) for owns, target in told if len(owns) == 1}
+    numbers = _look_at_numbers(rows, roles)
+    for k, name in enumerate(roles.keep):
+        for target, aim in targets.items():
+            evidence = _evidence(rows, [k], target, sizes=sizes[target])
+            if evidence.repeats:
+                repeated[k] = int(evidence.groups.sum())
+            if (name, target) in said:
+                continue
+            share = evidence.share if evidence.determines() else None
+            if share is None and f"low_{k}" in numbers:
+                share = _by_numbers(rows, k, target, found=evidence, numbers=numbers)
+            if share is not None:
+                seen.add(target)
+                yield KeptColumnWarning([name], determines=aim, share=share)
+    together = sorted(repeated, key=repeated.__getitem__)  # those of few values first
+    first = next(iter(targets))
+    while len(together) > 1 and not _evidence(rows, together, first, sizes=sizes[first]).repeats:
+        together.pop()
+    for target in [target for target in targets if target not in seen and len(together) > 1]:
+        evidence = _evidence(rows, together, target, sizes=sizes[target])
+        if evidence.determines():
+            names = [roles.keep[k] for k in together]
+            yield KeptColumnWarning(names, determines=targets[target], share=evidence.share)
+
+
+def _sample(rows: SparkFrame, roles: Roles, *, step: int) -> tuple[dict[str, Column], dict[str, Column]]:
+    """Kept columns, with their fields and elements, and secret ones of every so many rows, at random."""
+    names, secrets = roles.plain("keep"), roles.plain("secret")
+    parts = {
+        f"{name}_{k}" if k else name: part.alias(f"{name}_{k}" if k else name)
+        for name in names
+        for k, part in enumerate(_parts(F.col(name), rows.schema[name].dataType))
+    }
+    asked = [*parts.values(), *(F.xxhash64(_groupable(rows, name)).alias(name) for name in secrets)]
+    some = rows if step == 1 else rows.filter(F.pmod(F.xxhash64(F.col(NUMBER)), F.lit(step)) == 0)
+    table: Any = pl.from_arrow(some.select(*asked).toArrow())
+    kept = {
+        part: column
+        for part in parts
+        for column in kept_columns(
+            nw.from_native(table[part], series_only=True), name=names["_".join(part.split("_")[:2])]
+        )
+    }
+    hashes = {name: np.unique(table[name].to_numpy(), return_inverse=True)[1] for name in secrets}
+    return kept, {name: Column(name=own, codes=hashes[name], numbers=None) for name, own in secrets.items()}
+
+
+def _parts(column: Any, kind: DataType) -> list[Any]:
+    """Numbers and times as they are; text, of others too, up to a length; fields, and the first elements of arrays."""
+    if isinstance(kind, (NumericType, BooleanType, DateType, TimestampType, TimestampNTZType)):
+        return [column]
+    text = F.hex(column) if isinstance(kind, BinaryType) else column.cast("string")
+    rest = F.hex(F.xxhash64(text))  # what is cut off still differs
+    found = [F.when(F.length(text) <= LETTERS, text).otherwise(F.concat(F.substring(text, 1, LETTERS), rest))]
+    inner = list[tuple[Any, DataType]]()
+    if isinstance(kind, StructType):
+        inner = [(column.getField(field.name), field.dataType) for field in kind.fields]
+    elif isinstance(kind, ArrayType):
+        inner = [(F.get(column, F.lit(k)), kind.elementType) for k in range(PLACES)]
+        inner.append((F.size(column), IntegerType()))
+    for part, of_part in inner:
+        found += _parts(part, of_part)
+    return found[: MOST_PARTS + 1]
+
+
+def _groupable(rows: SparkFrame, name: str) -> Any:
+    """A column, as text where Spark cannot group by it, or by what is in it."""
+    kind = rows.schema[name].dataType.simpleString()
+    return F.col(name).cast("string").alias(name) if any(word in kind for word in _UNGROUPED) else F.col(name)
+
+
+def _number(rows: SparkFrame, name: str) -> Any:
+    """A column of numbers or times as 64-bit floats; None for another one."""
+    kind, column = rows.schema[name].dataType, F.col(name)
+    if isinstance(kind, DateType):
+        return F.unix_date(column).cast("double")
+    if isinstance(kind, TimestampNTZType):
+        return column.cast("timestamp").cast("double")
+    return column.cast("double") if isinstance(kind, (NumericType, BooleanType, TimestampType)) else None
+
+
+def _sizes_of(rows: SparkFrame, target: str) -> list[Any]:
+    """How often each number of rows comes among the values of a column."""
+    counted = rows.groupBy(target).agg(F.count(F.lit(1)).alias("size"))
+    return _arrays(counted.groupBy("size").agg(F.count(F.lit(1)).alias("number")))
+
+
+def _evidence(rows: SparkFrame, kept: Sequence[int], target: str, *, sizes: Sequence[Any]) -> Evidence:
+    """Of some kept columns together, from the `_sizes_of` the target."""
+    keys = [f"keep_{k}" for k in kept]
+    groups = rows.groupBy(*keys, target).agg(F.count(F.lit(1)).alias("rows")).groupBy(*keys)
+    of_sizes = groups.agg(F.sum("rows").alias("size"), F.max("rows").alias("most")).groupBy("size")
+    size, number, wrong = _arrays(of_sizes.agg(F.count(F.lit(1)), F.sum(F.col("size") - F.col("most"))))
+    return Evidence(sizes=size, groups=number, errors=int(wrong.sum()), target_sizes=sizes[0], targets=sizes[1])
+
+
+def _look_at_numbers(rows: SparkFrame, roles: Roles) -> dict[str, float]:
+    """In one pass: ends of kept numbers, `low_0`, `high_0`, ...; correlations with public ones, `public_0_0`, ..."""
+    asked = list[Any]()
+    for k, own in enumerate(_number(rows, f"keep_{k}") for k in range(len(roles.keep))):
+        if own is None:
+            continue
+        asked += [F.min(own).alias(f"low_{k}"), F.max(own).alias(f"high_{k}")]
+        for j in [j for j, name in enumerate(roles.public) if name in roles.numbers]:
+            asked.append(F.corr(own, F.col(f"public_{j}").cast("double")).alias(f"public_{j}_{k}"))
+    (found,) = rows.agg(*asked).toArrow().to_pylist() if asked else ({},)
+    return {name: float(value or 0.0) for name, value in found.items()}
+
+
+def _by_numbers(
+    rows: SparkFrame, k: int, target: str, /, *, found: Evidence, numbers: Mapping[str, float]
+) -> float | None:
+    """What numbers tell beyond the evidence of equal ones: affine copies; secrets that come in cells of them."""
+    if f"{target}_{k}" in numbers:
+        rho = abs(numbers[f"{target}_{k}"])
+        return rho if int(found.groups.sum()) >= LEAST_ROWS and rho >= RANKS else None
+    low, span = numbers[f"low_{k}"], numbers[f"high_{k}"] - numbers[f"low_{k}"]
+    if found.repeats or not 0.0 < span < math.inf:
+        return None
+    cells = min(_MOST_CELLS, int(found.sizes @ found.groups) // _CELL_ROWS)
+    cell = F.floor((_number(rows, f"keep_{k}") - F.lit(low)) * F.lit(cells / span))
+    sizes = (found.target_sizes, found.targets)
+    evidence = _evidence(rows.withColumn(f"keep_{k}", cell), [k], target, sizes=sizes)
+    return evidence.share if evidence.determines() else None
+
+
+def _arrays(table: SparkFrame) -> list[Any]:
+    return [np.array(column.to_numpy(zero_copy_only=False), dtype=np.int64) for column in table.toArrow().columns]

@@ -1,55 +1,141 @@
-"""Spark frames: native aggregates, and the noise in the tasks. This module and `spark.kept` import pyspark."""
+"""Spark frames: native aggregates, and the noise in the tasks. This module and `spark.passes` import pyspark."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, TypeAlias, cast
+from itertools import accumulate
+from typing import Any, ClassVar, NoReturn, TypeAlias, cast
 
 import narwhals.stable.v2 as nw
 import polars as pl
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
-from pyspark.sql.types import ArrayType, LongType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    DateType,
+    DoubleType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+)
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PufferWarning
-from puffer_frames.frames.coded import Coded, Numbered, known_levels, some_entries
-from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows, rows_text
-from puffer_frames.frames.counted_series import count_series
-from puffer_frames.frames.counted_units import count_units
-from puffer_frames.frames.draws import Draws
-from puffer_frames.frames.found import Extent, FoundValues, check_estimate
-from puffer_frames.frames.local.of_pandas import PandasTable
-from puffer_frames.frames.local.prepare import check_nulls, no_complete_row
-from puffer_frames.frames.noisy import NUMBER, NoiseStep
-from puffer_frames.frames.released import Released
-from puffer_frames.frames.roles import Roles, RowOrder, kind_of
-from puffer_frames.frames.series.asked import SeriesColumns
+from puffer_frames.frames.coded import Coded, Numbered, fits, known_levels, natural, some_entries
+from puffer_frames.frames.columns import NativeFrame, check_column_names, check_rows, rows_text
+from puffer_frames.frames.counted_units import ROWS, VALUE, VALUES, PlanTable, largest, least
+from puffer_frames.frames.draws import NUMBER, PLACE_BITS, Draws, NoiseStep, Released
+from puffer_frames.frames.local.kinds import PandasTable
+from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, no_complete_row
 from puffer_frames.frames.spark.batches import CHECK, SUMS, SummedNoise, SumStep, total_of, totals
-from puffer_frames.frames.spark.kept import warn_of_kept_in_spark
-from puffer_frames.frames.spark.numbered_rows import first_numbers, materialised
-from puffer_frames.frames.spark.passes import changed, check_numbers, counted_rows, estimate, look, row_hash
-from puffer_frames.frames.spark.schema import BINARY, released_schema
-from puffer_frames.frames.spark.units import SparkUnits
-from puffer_frames.frames.stamps.attach import attribute_of, put_attribute
-from puffer_frames.frames.stamps.unordered import RowSums
-from puffer_frames.frames.summary import count_in_cells, count_levels, count_rows, count_values, levels_of
-from puffer_frames.frames.units.asked import UnitColumns
-from puffer_frames.frames.units.sizes import UNIT, UnitSizes, plain_names, unit_sizes
-from puffer_frames.noise.draw import Draw, other_levels
-from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.priors.joint_counts import JointCounts
-from puffer_frames.priors.level_counts import LevelCounts
-from puffer_frames.priors.series_rows import SeriesRows
-from puffer_frames.priors.summary import Summary
-from puffer_frames.priors.unit_rows import UnitRows
+from puffer_frames.frames.spark.passes import (
+    changed,
+    check_numbers,
+    counted_rows,
+    estimate,
+    look,
+    row_hash,
+    warn_of_kept_in_spark,
+)
+from puffer_frames.frames.stamps.fingerprint import RowSums
+from puffer_frames.frames.stamps.parquet import attribute_of, put_attribute
+from puffer_frames.frames.tally import CountedRows, Extent, FoundValues, check_estimate
+from puffer_frames.frames.units import UNIT
+from puffer_frames.noise.adding import Draw, other_levels
+
+BINARY = "UTF8_BINARY"
+"""The collation of text that is compared letter by letter."""
+
+_NATURAL = {str: StringType, bool: BooleanType, int: LongType, float: DoubleType}
+
+
+def released_schema(rows: Any, step: NoiseStep, /) -> StructType:
+    """Noisy columns are 64-bit floats, labels as they were where that can hold the outputs, the others as they were."""
+    dtypes, writes = nw.from_native(rows).collect_schema(), step.draws.writes
+
+    def released(alias: str) -> DataType:
+        name, given = step.written.get(alias), rows.schema[alias].dataType
+        if name is None:
+            return _bare(given)
+        levels = writes[name]
+        if levels is None:
+            return DoubleType()
+        return given if fits(dtypes[alias], levels) else _NATURAL[natural(levels, name=name)]()
+
+    return StructType([StructField(alias, released(alias)) for alias in step.gives])
+
+
+def _bare(kind: DataType) -> DataType:
+    """A type without metadata of nested fields."""
+    if isinstance(kind, StructType):
+        return StructType([StructField(field.name, _bare(field.dataType), field.nullable) for field in kind.fields])
+    if isinstance(kind, ArrayType):
+        return ArrayType(_bare(kind.elementType), kind.containsNull)
+    if isinstance(kind, MapType):
+        return MapType(_bare(kind.keyType), _bare(kind.valueType), kind.valueContainsNull)
+    return kind
+
+
+class SparkUnits:
+    """As `counted_units.UnitEngine`."""
+
+    wraps: ClassVar[bool] = False
+
+    def lists(self, rows: Any, groups: Sequence[str], /) -> Any:
+        return rows.groupBy(UNIT).agg(
+            F.sort_array(F.collect_list(VALUE)).alias(VALUES),
+            F.count(F.lit(1)).alias(ROWS),
+            *(F.min(name).alias(least(name)) for name in groups),
+            *(F.max(name).alias(largest(name)) for name in groups),
+        )
+
+    def parts(self, rows: Any, _count: int, /) -> Sequence[Any]:
+        """The executors share them."""
+        return [rows]
+
+    def moments(self, rows: Any, name: str, /) -> Any:
+        """Days as numbers, times as microseconds."""
+        dtype = rows.schema[name].dataType
+        if isinstance(dtype, DateType):
+            return rows.withColumn(name, F.unix_date(name).cast("long"))
+        if isinstance(dtype, TimestampNTZType):  # of no zone, so that no hour is there twice
+            day, minute = F.unix_date(F.to_date(name)).cast("long"), (F.hour(name) * 60 + F.minute(name)).cast("long")
+            micros = (F.expr(f"extract(SECOND FROM {name})") * 1_000_000).cast("long")
+            return rows.withColumn(name, (day * 1440 + minute) * 60_000_000 + micros)
+        return rows.withColumn(name, F.unix_micros(name))
+
+    def read(self, counts: Any, /) -> pl.DataFrame:
+        found: Any = pl.from_arrow(counts.toArrow())
+        frame: pl.DataFrame = found
+        return frame
+
+
+def materialised(rows: Any, /) -> Any:
+    """The rows computed once: in the checkpoint directory, or with the executors where there is none."""
+    context = getattr(rows.sparkSession, "sparkContext", None)  # Spark Connect has none
+    reliable = context is not None and context.getCheckpointDir() is not None
+    return rows.checkpoint(eager=True) if reliable else rows.localCheckpoint(eager=True)
+
+
+def first_numbers(rows: Any, /) -> tuple[int, ...]:
+    """Number of the first row of each partition of materialised rows."""
+    partition = F.shiftright(F.col(NUMBER), PLACE_BITS).alias("partition")
+    counted = rows.groupBy(partition).agg(F.count(F.lit(1)).alias("rows")).toArrow().to_pylist()
+    sizes = {part["partition"]: part["rows"] for part in counted}
+    return tuple(accumulate((sizes.get(k, 0) for k in range(max(sizes))), initial=0))
+
 
 SparkFrame: TypeAlias = Any
 """A pyspark.sql.DataFrame, classic or Connect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SparkTable:
+class SparkTable(PlanTable):
     """A Spark frame under plain names: `c0`, `c1`, ..."""
 
     native: SparkFrame
@@ -59,6 +145,7 @@ class SparkTable:
     schema: Mapping[str, nw.dtypes.DType]
     """Dtype per column, by the frame's own name."""
 
+    engine = SparkUnits()
     is_plan = False
 
     @classmethod
@@ -77,15 +164,6 @@ class SparkTable:
         dtypes = nw.from_native(renamed).collect_schema().dtypes()
         return cls(native=frame, frame=renamed, names=names, schema=dict(zip(names, dtypes, strict=True)))
 
-    @property
-    def labels(self) -> Sequence[Name]:
-        """Text."""
-        return self.names
-
-    def kind_of(self, name: str, /) -> str:
-        """By the schema."""
-        return kind_of(self.schema[name])
-
     def in_memory(self) -> NoReturn:
         """No row reaches the driver."""
         raise ArgumentTypeError(
@@ -97,30 +175,13 @@ class SparkTable:
             "rest convert it with frame.toPandas().",
         )
 
-    def unit_sizes(self, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str) -> UnitSizes:
-        """By one group-by, as `unit_sizes.unit_sizes`."""
-        of_groups, of_values = plain_names(groups, values)
-        rows = self.plain({UNIT: unit, **of_groups, **of_values})
-        return unit_sizes(rows, unit=unit, groups=of_groups, values=of_values, nulls=nulls)
-
-    def read_units(self, asked: UnitColumns, /) -> UnitRows:
-        """By the executors, as `counted_units.count_units`."""
-        return count_units(self, asked, SparkUnits())
-
-    def read_series(self, asked: SeriesColumns, /) -> SeriesRows:
-        """By windows, as `counted_series.count_series`."""
-        return count_series(self, asked, SparkUnits())
-
     def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
-        """A pandas frame."""
         return PandasTable(self.native.limit(0).toArrow().to_pandas()).answers(labels=labels, numbers=numbers)
 
     def plain(self, named: Mapping[str, str], /) -> SparkFrame:
-        """As `counted_units.PlainColumns`."""
         return self.frame.select(*(self._column(name).alias(alias) for alias, name in named.items()))
 
     def dtypes(self, names: Sequence[str], /) -> Mapping[str, nw.dtypes.DType]:
-        """As `counted_units.PlainColumns`."""
         return {name: self.schema[name] for name in names}
 
     def run(self) -> SparkTable:
@@ -133,17 +194,10 @@ class SparkTable:
         return _sum(self.frame, self.names)[0].digest(self.names)
 
     def metadata(self) -> dict[str, Any] | None:
-        """From the attribute."""
         return attribute_of(self.native)
 
     def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
-        """As an attribute."""
         return put_attribute(self.native, metadata)
-
-    def with_levels(self, *, known: Collection[str], rows: int) -> SparkTable:
-        """Spark has no index."""
-        del known, rows
-        return self
 
     def is_in_place(self, *, known: Collection[str]) -> bool:
         """Its rows have no order."""
@@ -209,7 +263,7 @@ class SparkTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SparkRows:
+class SparkRows(CountedRows):
     """Complete rows of a Spark frame: columns `secret_0`, ..., `public_0`, ..., `keep_0`, ... and `number`."""
 
     rows: SparkFrame
@@ -222,34 +276,6 @@ class SparkRows:
     seed: int | None
     """Of the hash of the rows, where a column numbers them."""
     nulls: str
-
-    def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
-        """By native group-bys, whose results alone reach the driver."""
-        return {
-            name: count_values(self._values(k), groups=self.roles.groups, public=name, domain=domain.get(name))
-            for k, name in enumerate(self.roles.public)
-            if name in self.roles.numbers
-        }
-
-    def finer(self, name: str, width: float, domain: Bounds | None, /) -> Summary:
-        """By a native group-by."""
-        values = self._values(self.roles.public.index(name))
-        return count_in_cells(values, width, groups=self.roles.groups, public=name, domain=domain)
-
-    def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
-        """By one native group-by, whose result alone reaches the driver."""
-        names = self.roles.numbers
-        table = self._table({f"value_{k}": self.roles.public.index(name) for k, name in enumerate(names)})
-        counted = counted_rows(table, None, check=self.found.get(CHECK))
-        return count_rows(counted, groups=self.roles.groups, public=names, domain=domain)
-
-    def level_counts(self, name: str, /) -> LevelCounts:
-        """By a native group-by, whose result alone reaches the driver."""
-        k = self.roles.public.index(name)
-        check_estimate(self.found[f"different_{k}"], name=name)
-        counted = counted_rows(self._table({"value": k}), None, check=self.found.get(CHECK))
-        levels = levels_of(counted["value"], name=name)
-        return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls)
 
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         """Collected: the release compares the rows."""
@@ -264,8 +290,15 @@ class SparkRows:
         values = [F.col(f"public_{k}").alias(name) for name, k in places.items()]
         return self.rows.select(*self.roles.plain("secret"), *values, *self._hash())
 
-    def _values(self, k: int) -> FoundValues:
-        found = self.found
+    def check_levels(self, name: str, /) -> None:
+        check_estimate(self.found[f"different_{self.roles.public.index(name)}"], name=name)
+
+    def counted(self, names: Mapping[str, str], /) -> nw.DataFrame[Any]:
+        table = self._table({alias: self.roles.public.index(name) for name, alias in names.items()})
+        return counted_rows(table, None, check=self.found.get(CHECK))
+
+    def values_of(self, name: str, /) -> FoundValues:
+        k, found = self.roles.public.index(name), self.found
         low, high = found[f"ends_{k}"]
         std = found[f"std_{k}"]
         table = nw.from_native(self._table({"value": k}))

@@ -1,17 +1,119 @@
-"""The fingerprint that ties a certificate to the values of a frame."""
+"""The fingerprint that ties a certificate to the values of a frame, in order or as sums over the rows."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from puffer_frames.frames.columns import Frame
-from puffer_frames.frames.stamps.entries import Entries, entries_of
-from puffer_frames.frames.stamps.unordered import UNORDERED, RowSums, is_unordered
+from puffer_frames.frames.stamps.entries import Entries, Part, entries_of
+
+UNORDERED = "rows:"
+"""What a fingerprint of rows without an order begins with."""
+LANES = 32
+"""Words of 64 bits in the hash of a row. To find other rows with the same sums is a generalised birthday problem: in a
+group of 2**n elements Wagner's algorithm takes 2**(2 sqrt(n)) steps, 2**90 for 2,048 bits; for 128 bits a minute."""
+_CODE = 24
+"""Bytes of the code of an entry."""
+CHUNK = 1 << 15
+"""Rows that are hashed together."""
+
+Hashes: TypeAlias = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class RowSums:
+    """Sums of hashes of the rows, lane by lane modulo 2**64: those of parts of a frame add up to those of the frame.
+
+    The hash of a row takes in the entries by ascending name of the column.
+    """
+
+    rows: int
+    """Number of rows."""
+    sums: tuple[int, ...]
+    """One sum per lane."""
+
+    @classmethod
+    def of(cls, frame: Frame, /) -> RowSums:
+        """The sums of a frame."""
+        sums = np.zeros(LANES, dtype=np.uint64)
+        for hashes in row_hashes([entries_of(frame, name) for name in sorted(frame.columns)], len(frame), words=LANES):
+            sums += hashes.sum(axis=0, dtype=np.uint64)
+        return cls(len(frame), tuple(map(int, sums)))
+
+    @classmethod
+    def joined(cls, parts: Sequence[RowSums], /) -> RowSums:
+        """The sums of a frame from those of its parts."""
+        sums = tuple(sum(part.sums[k] for part in parts) % 2**64 for k in range(LANES))
+        return cls(sum(part.rows for part in parts), sums)
+
+    def digest(self, columns: Sequence[str], /) -> str:
+        """SHA-256 over the sorted names, the number of rows and the sums, after the mark `UNORDERED`."""
+        return UNORDERED + hashlib.sha256(repr((sorted(columns), self.rows, self.sums)).encode()).hexdigest()
+
+
+def is_unordered(fingerprint: str, /) -> bool:
+    """Whether a fingerprint is one of rows without an order."""
+    return fingerprint.startswith(UNORDERED)
+
+
+def row_hashes(columns: Sequence[Entries], rows: int, /, *, words: int, salt: bytes = b"") -> Iterator[Hashes]:
+    """SHAKE128 of the entries of each row after the salt, shape (rows, words), for some rows at a time."""
+    width = _CODE * len(columns)
+    for start in range(0, rows if columns else 0, CHUNK):
+        stop = min(start + CHUNK, rows)
+        coded = memoryview(np.concatenate([codes(each, each.part(start, stop)) for each in columns], axis=1).tobytes())
+        hashes = (hashlib.shake_128(salt + coded[k : k + width]).digest(8 * words) for k in range(0, len(coded), width))
+        yield np.frombuffer(b"".join(hashes), dtype="<u8").reshape(-1, words)
+
+
+def codes(entries: Entries, part: Part, /) -> Hashes:
+    """24 bytes of each entry, as three words: its 8 bytes and a hash of its family, or a hash where these are not all.
+
+    Those of a missing entry are the same in all families.
+    """
+    family = entries.family.encode()
+    found = np.empty((part.words.size, _CODE // 8), dtype="<u8")
+    found[:] = np.frombuffer(_hashed(b"", family), dtype="<u8")
+    if part.text is None:
+        found[:, 0] = part.words.view("<u8")
+    else:
+        found[:] = _text_codes(part, family)
+    left = dict.fromkeys(part.places.tolist(), b"")
+    for place, more in zip(part.places.tolist(), part.more, strict=True):
+        left[place] += more.tobytes()
+    for place, more in left.items():
+        found[place] = np.frombuffer(_hashed(part.words[place].tobytes() + more, family), dtype="<u8")
+    if part.missing is not None:
+        found[part.missing] = 0
+    return found
+
+
+def _hashed(entry: bytes, family: bytes) -> bytes:
+    return hashlib.blake2b(entry, digest_size=_CODE, person=family).digest()
+
+
+def _text_codes(part: Part, family: bytes) -> Hashes:
+    """BLAKE2b of each text."""
+    offsets = np.concatenate([[0], np.cumsum(np.maximum(part.words, 0))])
+    buffers = [None, pa.py_buffer(offsets.astype("<i8")), pa.py_buffer(part.text)]
+    texts = pl.Series(pl.from_arrow(pa.LargeBinaryArray.from_buffers(pa.large_binary(), part.words.size, buffers)))
+    different = texts.unique()
+    known = pl.DataFrame({"text": different, "place": np.arange(different.len())})
+    places = texts.to_frame("text").join(known, on="text", how="left", maintain_order="left")["place"].to_numpy()
+    hashes = b"".join(_hashed(text, family) for text in different)
+    found: Hashes = np.frombuffer(hashes, dtype="<u8").reshape(-1, _CODE // 8)[places]
+    return found
+
 
 PART = 1 << 17
 """Rows whose entries are hashed together; a column is the hash of its parts."""
@@ -95,7 +197,7 @@ class Fingerprint:
 
 
 def fingerprint(frame: Frame, /, *, like: str = "") -> str:
-    """The fingerprint of a frame in memory; for `like` one of rows in no order it is `unordered.RowSums.digest`."""
+    """The fingerprint of a frame in memory; for `like` one of rows in no order it is `fingerprint.RowSums.digest`."""
     if is_unordered(like):
         return RowSums.of(frame).digest(frame.columns)
     found = Fingerprint()

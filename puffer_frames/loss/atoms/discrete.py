@@ -22,9 +22,8 @@ from puffer_frames.loss.atoms.recursion import (
     raw_positive_part,
 )
 from puffer_frames.loss.atoms.tilted import LEAST, NOTHING, filled, fits_floats, scaled_weights
-from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.loss_law import RatioCells
-from puffer_frames.loss.outcome import WorstCase
+from puffer_frames.loss.outcome import Bracket, WorstCase
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.numbers.threads import each_of
 from puffer_frames.priors.pairs import Pair, Pairs
@@ -411,7 +410,6 @@ class DiscreteLoss:
 
     @property
     def resolution(self) -> float:
-        """Smallest distance between two atoms: far below it, noise no longer mixes them."""
         return float(np.diff(self._positions).min()) if self._positions.size > 1 else 0.0
 
     def only(self, pair: Pair, /) -> DiscreteLoss:

@@ -11,11 +11,9 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.joint.joint_loss import JointLoss
-from puffer_frames.loss.joint.lines import Scales
+from puffer_frames.loss.joint.joint_loss import JointLoss, Scales
 from puffer_frames.loss.loss_law import LossLaw, RatioCells, least_stick_of_rows
-from puffer_frames.loss.outcome import WorstCase
+from puffer_frames.loss.outcome import Bracket, WorstCase
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Secret

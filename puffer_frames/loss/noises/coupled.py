@@ -10,9 +10,8 @@ from typing import Self
 import numpy as np
 
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
-from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.mixtures.mixture import MixtureLoss
-from puffer_frames.loss.outcome import WorstCase
+from puffer_frames.loss.outcome import Bracket, WorstCase
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.gaussian import Gaussian, shift_hockey_stick
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF

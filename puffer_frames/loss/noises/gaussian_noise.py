@@ -12,17 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
-from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.loss_law import RatioCells
-from puffer_frames.loss.mixtures.curve import Curve
-from puffer_frames.loss.mixtures.many_gaussians import ManyGaussiansLoss
-from puffer_frames.loss.mixtures.mixture import MOST_PAIRS_IN_CELLS, MixtureLoss, SharedCells, ratio_cells
+from puffer_frames.loss.mixtures.curve import Curve, SharedWidthCurve
+from puffer_frames.loss.mixtures.mixture import (
+    MOST_PAIRS_IN_CELLS,
+    ManyGaussiansLoss,
+    MixtureLoss,
+    SharedCells,
+    ratio_cells,
+)
 from puffer_frames.loss.mixtures.refine import first_points, positive_mass
-from puffer_frames.loss.mixtures.shared_width import SharedWidthCurve
-from puffer_frames.loss.outcome import WorstCase
+from puffer_frames.loss.outcome import Bracket, WorstCase
 from puffer_frames.noise.gaussian import shift_hockey_stick, shift_hockey_sticks
-from puffer_frames.numbers.progress import watched
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, subtraction_error
+from puffer_frames.numbers.threads import watched
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
 from puffer_frames.priors.transport import monotone_shifts, w_infinity, w_infinity_bounds

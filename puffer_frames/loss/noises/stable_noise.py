@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.noises.coupled import CoupledLoss
-from puffer_frames.loss.outcome import Loss, WorstCase
+from puffer_frames.loss.outcome import Bracket, Loss, WorstCase
 from puffer_frames.noise.log_ratio import Shape, largest_log_ratio
 from puffer_frames.noise.stable import Stable
 from puffer_frames.noise.stable_shape import StableShape, stable_shape

@@ -15,10 +15,10 @@ from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.channel.problem import Law, Laws, Problem, cost_matrix, is_numeric
 from puffer_frames.mechanisms.channel.program import attempt, in_integers, solve
 from puffer_frames.noise.channel import MOST_INPUTS, MOST_LEVELS, TOTAL_BITS
-from puffer_frames.numbers.target import Target
-from puffer_frames.priors.level_counts import Level
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.priors.prior import FloatArray, Secret
+from puffer_frames.priors.summary import Level
 
 WHOLE = 100
 """Up to so many levels the whole program is solved."""

@@ -12,17 +12,15 @@ from puffer_frames.certificates.release_facts import is_warned
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.errors import KeptColumnWarning, PufferWarning, RowOrderWarning
-from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.outcome import Verification
+from puffer_frames.loss.outcome import Bracket, Verification
 from puffer_frames.mechanisms.channel.best import FoundChannel
-from puffer_frames.mechanisms.channel.column import RARE
 from puffer_frames.mechanisms.channel.options import Channel
-from puffer_frames.mechanisms.channel.problem import cost_word
+from puffer_frames.mechanisms.channel.problem import RARE, cost_word
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import plain, rounded_up, shown_names
-from puffer_frames.numbers.target import Target
-from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.pairs import ProtectedPairs
 from puffer_frames.priors.prior import Secret
+from puffer_frames.priors.summary import Level
 from puffer_frames.scales.drift import Batch
 
 SOURCE = "linear program, verified in integers: docs/theory.md, section 16"

@@ -10,17 +10,16 @@ from typing import TypeVar, cast
 import numpy as np
 
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.mechanisms.channel.adversaries import Adversary, adversaries
 from puffer_frames.mechanisms.channel.best import best_of_subsets, kept_statistics, placed_laws, seeing
 from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit
-from puffer_frames.mechanisms.channel.measure import loss_of_channel
+from puffer_frames.mechanisms.channel.measure import Adversary, adversaries, loss_of_channel
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.channel.problem import Law, Problem, cost_matrix
 from puffer_frames.mechanisms.channel.program import fault
 from puffer_frames.mechanisms.file_checks import agree, check_request, check_secrets, require, tried
 from puffer_frames.noise.channel import TOTAL_BITS, ChannelTable
-from puffer_frames.priors.level_counts import Level, LevelCounts
 from puffer_frames.priors.prior import Secret
+from puffer_frames.priors.summary import Level, LevelCounts
 from puffer_frames.scales.learned import OtherTable
 
 F = TypeVar("F", bound=ChannelFit)

@@ -14,10 +14,11 @@ from puffer_frames.errors import ArgumentError, NoNoiseNeededError
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import CompleteRows, Table
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.mechanisms.channel.adversaries import Adversary, adversaries
 from puffer_frames.mechanisms.channel.best import FoundChannel, find
 from puffer_frames.mechanisms.channel.certificate import radius_words
-from puffer_frames.mechanisms.channel.column import (
+from puffer_frames.mechanisms.channel.measure import Adversary, adversaries, largest_loss, loss_of_channel
+from puffer_frames.mechanisms.channel.options import Channel
+from puffer_frames.mechanisms.channel.problem import (
     InputColumn,
     LevelTable,
     known_numbers,
@@ -25,18 +26,13 @@ from puffer_frames.mechanisms.channel.column import (
     number_column,
     tuple_column,
 )
-from puffer_frames.mechanisms.channel.measure import largest_loss, loss_of_channel
-from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.request import Request, SecretsOfPairs, named_secrets
+from puffer_frames.noise.adding import Draw, Levels
 from puffer_frames.noise.channel import ChannelTable, JointLevels, LabelChannel, NumberChannel
-from puffer_frames.noise.draw import Draw, Levels
 from puffer_frames.noise.stream import ReleaseKey
-from puffer_frames.priors.apart import by_column, pairs_within
-from puffer_frames.priors.labelled_rows import joint_levels
-from puffer_frames.priors.level_counts import Level, LevelCounts
-from puffer_frames.priors.pairs import Pairs, check_pairs
+from puffer_frames.priors.pairs import Pairs, by_column, check_pairs, pairs_within
 from puffer_frames.priors.prior import Secret
-from puffer_frames.priors.summary import Summary
+from puffer_frames.priors.summary import Level, LevelCounts, Summary, joint_levels
 from puffer_frames.scales.cautions import (
     warn_of_far_values,
     warn_of_few_rows,

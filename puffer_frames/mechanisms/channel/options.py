@@ -13,8 +13,8 @@ from puffer_frames.mechanisms.arguments import Options, check_merge
 from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.numbers.arguments import as_float, check_flag, check_word
 from puffer_frames.numbers.records import ELSEWHERE
-from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.prior import Secret
+from puffer_frames.priors.summary import Level
 
 RadiusArgument: TypeAlias = Literal["auto"] | float | Mapping[Secret, float]
 CostArgument: TypeAlias = (

@@ -14,13 +14,12 @@ from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.loss.engine import belief_loss
 from puffer_frames.mechanisms.channel.best import empirical_laws, find
-from puffer_frames.mechanisms.channel.column import number_column
 from puffer_frames.mechanisms.channel.options import Channel
-from puffer_frames.mechanisms.figures import NO_BOUND, CurvePoint, ProfilePoint, as_epsilons, as_points, from_file
+from puffer_frames.mechanisms.channel.problem import number_column
 from puffer_frames.mechanisms.noise.fitted import LAWS, NoiseFit
-from puffer_frames.mechanisms.seam import Owner
+from puffer_frames.mechanisms.seam import NO_BOUND, CurvePoint, Owner, ProfilePoint, as_epsilons, as_points, from_file
 from puffer_frames.noise.family import NoiseFamily
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.choice import Choice, confirmed

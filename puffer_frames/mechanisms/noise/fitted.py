@@ -14,11 +14,9 @@ from puffer_frames.noise.channel import changed_share
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.papers.catalogue import JOINT, PUBLISHED_FOR
-from puffer_frames.priors.apart import by_column, pairs_within
-from puffer_frames.priors.level_counts import Level
-from puffer_frames.priors.pairs import Pairs, check_pairs
+from puffer_frames.priors.pairs import Pairs, by_column, check_pairs, pairs_within
 from puffer_frames.priors.prior import Secret
-from puffer_frames.priors.summary import Summary
+from puffer_frames.priors.summary import Level, Summary
 from puffer_frames.scales.cautions import (
     warn_of_far_values,
     warn_of_few_rows,
@@ -122,7 +120,6 @@ class NoiseFit(SecretsOfPairs):
 
     @property
     def scales(self) -> dict[str, float]:
-        """Scale of the noise per released column of numbers, in its units."""
         return {name: choice.scale for name, choice in self.choices.items() if name not in self.request.labels}
 
     @property

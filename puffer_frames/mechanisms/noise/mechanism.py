@@ -19,12 +19,17 @@ from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table, open_table, small_frame
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding
-from puffer_frames.mechanisms.figures import PlanFigures
 from puffer_frames.mechanisms.file_checks import check_columns
-from puffer_frames.mechanisms.noise.checked_rows import findings_of, loss_given
 from puffer_frames.mechanisms.noise.checks import check_plan, with_own_words
 from puffer_frames.mechanisms.noise.curves import curve_of, profile_of
-from puffer_frames.mechanisms.noise.drift import measure_rows, restated, target_of, unproved_beliefs
+from puffer_frames.mechanisms.noise.drift import (
+    findings_of,
+    loss_given,
+    measure_rows,
+    restated,
+    target_of,
+    unproved_beliefs,
+)
 from puffer_frames.mechanisms.noise.fitted import LAWS, NoiseFit, lean, whole
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_units
 from puffer_frames.mechanisms.noise.strata_plan import choices_of, with_labels, with_merged
@@ -36,14 +41,14 @@ from puffer_frames.mechanisms.noise.text import (
     warn_of_wide_noise,
 )
 from puffer_frames.mechanisms.request import Found, Request, RowsRequest, is_joint, with_other_tables
-from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Owner, Reading, Release
+from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Owner, PlanFigures, Reading, Release
+from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.channel import ChannelTable, LabelChannel, randomised_response
 from puffer_frames.noise.column_noise import ByStratum, ColumnNoise
-from puffer_frames.noise.draw import Draw
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import ReleaseKey
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import Rows, pairs_text, shown, shown_names
-from puffer_frames.numbers.target import Target
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Summary

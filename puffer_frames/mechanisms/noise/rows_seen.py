@@ -10,18 +10,15 @@ from typing import Any, cast
 import numpy as np
 
 from puffer_frames.errors import ArgumentError, CalibrationError, WideNoiseWarning, warn
-from puffer_frames.frames.cells import most_filled
 from puffer_frames.frames.local.table import LocalTable
-from puffer_frames.frames.summary import sort_key
+from puffer_frames.frames.summary import most_filled, sort_key
 from puffer_frames.frames.table import CompleteRows, Table
-from puffer_frames.frames.units.sizes import UnitSizes
+from puffer_frames.frames.units import UnitSizes
 from puffer_frames.mechanisms.request import Request, is_joint
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.priors.apart import by_column
-from puffer_frames.priors.joint_counts import JointCounts
-from puffer_frames.priors.labelled_rows import labelled, of_levels
+from puffer_frames.priors.pairs import by_column
 from puffer_frames.priors.prior import Secret
-from puffer_frames.priors.summary import Summary
+from puffer_frames.priors.summary import JointCounts, Summary, labelled, of_levels
 from puffer_frames.scales.strata import Stratum
 
 

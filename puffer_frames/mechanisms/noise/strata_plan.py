@@ -7,19 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from puffer_frames.errors import ArgumentError, CalibrationError
-from puffer_frames.frames.cells import least_width, most_filled, width_for
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.merged import merged_frame
-from puffer_frames.frames.null_values import with_nulls
-from puffer_frames.frames.summary import check_few_levels
+from puffer_frames.frames.null_values import merged_frame, with_nulls
+from puffer_frames.frames.summary import check_few_levels, least_width, most_filled, width_for
 from puffer_frames.frames.table import Table, open_table
-from puffer_frames.mechanisms.channel.column import OTHER
+from puffer_frames.mechanisms.channel.problem import OTHER
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
 from puffer_frames.mechanisms.request import Request, is_coupled, is_joint
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.stable import Stable
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.priors.prior import Secret

@@ -11,15 +11,24 @@ import numpy as np
 from puffer_frames.errors import CalibrationError, WideNoiseWarning, warn
 from puffer_frames.loss.outcome import measured_text
 from puffer_frames.mechanisms.channel.best import empirical_laws, find
-from puffer_frames.mechanisms.channel.column import in_cells
 from puffer_frames.mechanisms.channel.options import Channel
-from puffer_frames.mechanisms.figures import ColumnError, PlanFigures, loss_bars, loss_of
+from puffer_frames.mechanisms.channel.problem import in_cells
 from puffer_frames.mechanisms.noise.curves import NoisyColumn
 from puffer_frames.mechanisms.noise.drift import target_of
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
+from puffer_frames.mechanisms.seam import ColumnError, PlanFigures, loss_bars, loss_of
 from puffer_frames.noise.channel import changed_share
-from puffer_frames.numbers.presentation import Rows, at_most, odds_text, pairs_text, shown, shown_names, upper_text
-from puffer_frames.numbers.svg import bars, line
+from puffer_frames.numbers.presentation import (
+    Rows,
+    at_most,
+    bars,
+    line,
+    odds_text,
+    pairs_text,
+    shown,
+    shown_names,
+    upper_text,
+)
 from puffer_frames.papers.catalogue import PUBLISHED_FOR
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.cautions import LARGER, moved_text, share_at_ends, warn_of_useless

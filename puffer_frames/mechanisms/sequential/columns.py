@@ -15,13 +15,12 @@ from puffer_frames.frames.columns import LARGEST_INTEGER
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.mechanisms.request import Request
-from puffer_frames.noise.adding import Reals
+from puffer_frames.noise.adding import Levels, Reals, other_levels
 from puffer_frames.noise.channel import JointLevels
-from puffer_frames.noise.draw import Levels, other_levels
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.pairs import check_pairs
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
+from puffer_frames.priors.summary import Level
 
 MOST_ROWS = 200_000
 """Of more rows some are drawn at random, and the plan is made of these."""

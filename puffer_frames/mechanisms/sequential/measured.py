@@ -21,8 +21,8 @@ from puffer_frames.mechanisms.sequential.release import (
     released_with_logs,
 )
 from puffer_frames.noise.stream import ReleaseKey
-from puffer_frames.numbers.progress import watched
 from puffer_frames.numbers.rounding import epsilon_at_least, share_at_least, share_at_most
+from puffer_frames.numbers.threads import watched
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
 CONFIDENCE = 0.95

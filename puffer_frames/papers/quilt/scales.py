@@ -11,13 +11,7 @@ import numpy as np
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError, short_traceback
 from puffer_frames.numbers.arguments import check_epsilon, check_found, check_word
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
-from puffer_frames.papers.quilt.influence import (
-    FixedStart,
-    Influence,
-    distances,
-    far_enough,
-    stationary_influence,
-)
+from puffer_frames.papers.quilt.influence import FixedStart, Influence, distances, far_enough, stationary_influence
 from puffer_frames.papers.quilt.nodes import Nodes, QuiltScale, empty_quilt, fixed_nodes
 from puffer_frames.priors.markov import ChainBox, MarkovChain
 from puffer_frames.priors.prior import FloatArray, IndexArray

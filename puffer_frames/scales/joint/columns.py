@@ -12,17 +12,16 @@ from typing import Any
 import numpy as np
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
-from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.joint.lines import JointLaw
-from puffer_frames.loss.outcome import Verification
+from puffer_frames.loss.joint.joint_loss import JointLaw
+from puffer_frames.loss.outcome import Bracket, Verification
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.rounding import up
-from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT, Theorem
-from puffer_frames.priors.joint_counts import JointCounts, JointRows
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
+from puffer_frames.priors.summary import JointCounts, JointRows
 from puffer_frames.scales.choice import Choice, require_noise
 from puffer_frames.scales.joint.coupled import (
     EMPIRICAL,

@@ -12,13 +12,11 @@ import numpy as np
 from scipy.optimize import brentq, minimize
 
 from puffer_frames.errors import CalibrationError
-from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.joint.joint_loss import LARGEST_REACH, JointLoss, JointWorst, WrongRows
+from puffer_frames.loss.joint.joint_loss import LARGEST_REACH, JointLaw, JointLoss, JointWorst, WrongRows
 from puffer_frames.loss.joint.joint_stick import JointStick
-from puffer_frames.loss.joint.lines import JointLaw
+from puffer_frames.loss.outcome import Bracket
 from puffer_frames.noise.channel import changed_share
-from puffer_frames.numbers.arguments import check_epsilon
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target, check_epsilon
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.scales.choice import require_finite

@@ -16,21 +16,20 @@ from puffer_frames.certificates.of_aggregate import AggregateFacts, aggregate_st
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.sentences import warnings_of
 from puffer_frames.errors import ArgumentError, PriorError
+from puffer_frames.frames.coded import plain_label
 from puffer_frames.frames.columns import LARGEST_VALUE, Name, NativeFrame, as_name, as_names
-from puffer_frames.frames.local.answers import check_free_names
-from puffer_frames.frames.local.numbered import plain_label
+from puffer_frames.frames.local.table import check_free_names
 from puffer_frames.frames.table import Table, open_table
-from puffer_frames.frames.units.asked import UnitColumns
+from puffer_frames.frames.units import UnitColumns
 from puffer_frames.loss.presence import NOTHING
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.laplace import DiscreteLaplace
 from puffer_frames.noise.postprocessing import Bounds, check_bounds
 from puffer_frames.noise.stream import Purpose, ReleaseKey
 from puffer_frames.noise.totals import COLUMNS, AnswerNoise, AnswerRow, answer_row, exact_sum, quotient_row, with_noise
-from puffer_frames.numbers.arguments import check_flag, check_word
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target, check_flag, check_word
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
-from puffer_frames.priors.unit_rows import UnitRows
+from puffer_frames.priors.series_rows import UnitRows
 from puffer_frames.scales.cautions import warn_of_impossible, warn_of_weakness
 from puffer_frames.scales.choice import Choice, check_calibration
 from puffer_frames.scales.learned import POPULATION, LearnedBelief, Population

@@ -19,8 +19,7 @@ from puffer_frames.frames.table import Table
 from puffer_frames.noise.families import noise_family
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.totals import AnswerNoise, AnswerRow, answer_row
-from puffer_frames.numbers.arguments import as_float, check_word
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target, as_float, check_word
 from puffer_frames.papers.catalogue import PUBLISHED_FOR
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
 from puffer_frames.scales.learned import POPULATION, Contamination, Population

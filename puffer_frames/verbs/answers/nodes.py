@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
-from puffer_frames.frames.series.asked import SeriesColumns, numbers_of_states
+from puffer_frames.frames.series import SeriesColumns, numbers_of_states
 from puffer_frames.frames.table import Table
-from puffer_frames.frames.units.asked import UnitColumns
+from puffer_frames.frames.units import UnitColumns
 from puffer_frames.priors.network import BayesianNetwork
 from puffer_frames.priors.series_rows import SeriesRows
 

@@ -19,7 +19,7 @@ from puffer_frames.certificates.sentences import warnings_of
 from puffer_frames.errors import ArgumentError, CalibrationError, PriorError, RareLevelsWarning, warn
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import Table, open_table
-from puffer_frames.mechanisms.channel.column import RARE
+from puffer_frames.mechanisms.channel.problem import RARE
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import Purpose
 from puffer_frames.noise.totals import COLUMNS, AnswerRow, answer_row, with_noise

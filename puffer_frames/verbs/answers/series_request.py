@@ -7,14 +7,13 @@ from dataclasses import dataclass, fields
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import Name, as_name
-from puffer_frames.frames.local.answers import check_free_names
+from puffer_frames.frames.local.table import check_free_names
 from puffer_frames.frames.roles import check_distinct
-from puffer_frames.frames.series.asked import SeriesColumns
-from puffer_frames.frames.stamps.spelling import is_null
+from puffer_frames.frames.series import SeriesColumns
+from puffer_frames.frames.stamps.entries import is_null
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.totals import COLUMNS
-from puffer_frames.numbers.arguments import check_flag, check_word
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target, check_flag, check_word
 from puffer_frames.papers.catalogue import ALONE, MECHANISMS
 from puffer_frames.priors.network import BayesianNetwork
 from puffer_frames.priors.prior import Secret

@@ -16,8 +16,8 @@ from puffer_frames.frames.side_by_side import PlainColumn
 from puffer_frames.frames.table import library_of
 from puffer_frames.loss.engine import hockey_stick, pure_loss
 from puffer_frames.loss.outcome import Verification
+from puffer_frames.noise.adding import grid_of
 from puffer_frames.noise.family import NoiseFamily
-from puffer_frames.noise.grid import grid_of
 from puffer_frames.numbers.presentation import lower_text, plain, shown, shown_names
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior
 from puffer_frames.verbs.auditing.columns import family_of, shared_codes

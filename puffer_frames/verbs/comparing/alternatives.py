@@ -12,7 +12,7 @@ from puffer_frames.mechanisms.arguments import CalibrateArguments, Options, Tabl
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.noise.options import Noise
 from puffer_frames.mechanisms.sequential.options import Sequential
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.papers.catalogue import (
     BERNOULLI,
     BOUNDED,

@@ -36,11 +36,10 @@ from puffer_frames.mechanisms.sequential.fitted import TableFit
 from puffer_frames.mechanisms.sequential.options import Sequential
 from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.noise.families import WORDS, noise_family
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.papers.catalogue import BOUNDED
-from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.prior import Prior
-from puffer_frames.priors.summary import Summary
+from puffer_frames.priors.summary import LevelCounts, Summary
 from puffer_frames.scales.beliefs import MANY_SECRETS
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import ANY_LAW, POPULATION

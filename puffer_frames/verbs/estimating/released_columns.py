@@ -14,10 +14,9 @@ from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, UncoveredFrameError
 from puffer_frames.frames.columns import as_name, as_names
 from puffer_frames.frames.local.table import LocalTable
-from puffer_frames.noise.adding import HALVES
+from puffer_frames.noise.adding import HALVES, RESOLUTION, grid_of
 from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.family import NoiseFamily
-from puffer_frames.noise.grid import RESOLUTION, grid_of
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.stable import RESOLUTION as STABLE_RESOLUTION
 from puffer_frames.noise.stable import Stable

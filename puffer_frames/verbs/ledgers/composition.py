@@ -15,13 +15,12 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import is_frame, open_table
 from puffer_frames.noise.gaussian import Gaussian
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import as_html, as_text, odds_text, plain, shown, shown_names
 from puffer_frames.numbers.rounding import as_written, sum_as_written, up, up_as_written
-from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED, MIXTURES, PUBLISHED_FOR
-from puffer_frames.priors.apart import by_column, pairs_within
-from puffer_frames.priors.joint_counts import JointCounts
-from puffer_frames.priors.pairs import Pairs, check_pairs
+from puffer_frames.priors.pairs import Pairs, by_column, check_pairs, pairs_within
+from puffer_frames.priors.summary import JointCounts
 from puffer_frames.scales.joint.coupled import EMPIRICAL, MOST_COLUMNS, measured
 from puffer_frames.verbs.attached import certificate_of
 from puffer_frames.verbs.ledgers.refined_chains import rounding_cost, without_refined

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from puffer_frames.errors import ArgumentError, LockedFileError
-from puffer_frames.numbers.json_text import UnclearJsonError, parsed
 from puffer_frames.numbers.presentation import shown
+from puffer_frames.numbers.records import UnclearJsonError, parsed
 
 _OPEN = os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _CHUNK = 1 << 20

@@ -18,8 +18,8 @@ from puffer_frames.errors import (
 )
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import small_frame
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import Rows, as_html, as_text, plain, shown
-from puffer_frames.numbers.target import Target
 from puffer_frames.verbs.ledgers.composition import Composition, batch_of, together
 from puffer_frames.verbs.ledgers.entries import Entry, Record, entry_line, records_of
 from puffer_frames.verbs.ledgers.locked_lines import Lines, locked, read_lines

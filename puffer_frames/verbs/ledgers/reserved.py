@@ -11,7 +11,7 @@ from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.plans.source import ask_before_runs
-from puffer_frames.frames.stamps.attach import when_run
+from puffer_frames.frames.stamps.parquet import when_run
 from puffer_frames.frames.table import open_table
 from puffer_frames.verbs.ledgers.release_ledger import Ledger
 

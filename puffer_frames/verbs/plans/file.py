@@ -26,8 +26,7 @@ from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 from puffer_frames.certificates.version import __version__
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PlanFileError
 from puffer_frames.frames.stamps.whole_file import replacing
-from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.outcome import Verification
+from puffer_frames.loss.outcome import Bracket, Verification
 from puffer_frames.mechanisms import registry
 from puffer_frames.mechanisms.request import Request
 from puffer_frames.mechanisms.seam import Compared
@@ -35,15 +34,23 @@ from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.postprocessing import Replacement
 from puffer_frames.noise.stable import Stable
-from puffer_frames.numbers.json_text import PLAN_BYTES, UnclearJsonError, file_content, parsed, readable
-from puffer_frames.numbers.records import Codec, Form, array_of, refused
-from puffer_frames.numbers.target import Target
+from puffer_frames.numbers.arguments import Target
+from puffer_frames.numbers.records import (
+    PLAN_BYTES,
+    Codec,
+    Form,
+    UnclearJsonError,
+    array_of,
+    file_content,
+    parsed,
+    readable,
+    refused,
+)
 from puffer_frames.papers import catalogue
 from puffer_frames.papers.catalogue import Theorem
-from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.law_set import LawSet
-from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.prior import FloatArray, Prior
+from puffer_frames.priors.summary import JointCounts, LevelCounts
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.learned import Bootstrap, Contamination, OtherTable, Population
 from puffer_frames.scales.remap import Remap

@@ -13,9 +13,9 @@ from puffer_frames.certificates.report.words import claim
 from puffer_frames.errors import ArgumentError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import check_frame, open_table, values_in_memory
-from puffer_frames.mechanisms.figures import ColumnError, PlanFigures
+from puffer_frames.mechanisms.seam import ColumnError, PlanFigures
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import Rows
-from puffer_frames.numbers.target import Target
 from puffer_frames.priors.prior import Secret
 from puffer_frames.verbs.attached import certificate_of
 from puffer_frames.verbs.pictures.matrices import released as draw_released

@@ -24,12 +24,11 @@ from puffer_frames.mechanisms.noise.mechanism import FittedNoise, release_certif
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
 from puffer_frames.mechanisms.request import RowsRequest
 from puffer_frames.mechanisms.seam import Release
-from puffer_frames.noise.adding import HALVES, noise_on_grid, on_grid
-from puffer_frames.noise.grid import grid_of
+from puffer_frames.noise.adding import HALVES, grid_of, noise_on_grid, on_grid
 from puffer_frames.noise.refining import GRID_COST, LEAST_STEP, MOST_TIMES, refined
 from puffer_frames.noise.usefulness import evenly
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import plain, shown, upper_text
-from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import PUBLISHED_FOR
 from puffer_frames.priors.prior import FloatArray
 from puffer_frames.verbs.attached import certificate_of

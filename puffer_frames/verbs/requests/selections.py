@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from puffer_frames.errors import ArgumentError
-from puffer_frames.frames.columns import Name, NativeFrame, as_names
-from puffer_frames.frames.selection import REST, selected
+from puffer_frames.frames.columns import REST, Name, NativeFrame, as_names, selected
 from puffer_frames.mechanisms.arguments import TableArguments, check_layout
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.strata import Strata

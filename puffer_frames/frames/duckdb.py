@@ -3,56 +3,200 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, cast
+from typing import Any, ClassVar, TypeAlias, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from puffer_frames.errors import ArgumentTypeError, CalibrationError, PufferWarning
-from puffer_frames.frames import summary
+from puffer_frames.errors import ArgumentTypeError, CalibrationError, PufferWarning, RowOrderWarning
+from puffer_frames.frames import kept, summary
 from puffer_frames.frames.coded import Coded, Numbered, some_entries
-from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows
-from puffer_frames.frames.counted_series import count_series
-from puffer_frames.frames.counted_units import count_units
-from puffer_frames.frames.draws import Draws
-from puffer_frames.frames.duckdb.looks import warn_of_kept_in_relation, warn_of_order_in_relation
-from puffer_frames.frames.duckdb.sql import (
-    cell_sql,
-    finite_sql,
-    number_sql,
-    opened,
-    present_sql,
-    read_batches,
-    read_one,
-    read_table,
-    selected,
-)
-from puffer_frames.frames.duckdb.units import DuckUnits
+from puffer_frames.frames.columns import NativeFrame, check_column_names, check_rows
+from puffer_frames.frames.counted_units import ROWS, VALUE, VALUES, PlanTable, largest, least
+from puffer_frames.frames.draws import NUMBER, Draws, NoiseStep, Released
 from puffer_frames.frames.extensions import readable
 from puffer_frames.frames.forked import check_process
-from puffer_frames.frames.found import Extent, FoundValues, check_estimate, other_rows
-from puffer_frames.frames.local.of_arrow import ArrowTable
-from puffer_frames.frames.local.prepare import check_nulls, no_complete_row
-from puffer_frames.frames.noisy import NUMBER, NoiseStep
-from puffer_frames.frames.released import Released
-from puffer_frames.frames.roles import Roles, RowOrder, kind_of
-from puffer_frames.frames.series.asked import SeriesColumns
-from puffer_frames.frames.summary import count_in_cells, count_levels, count_rows, count_values, levels_of
-from puffer_frames.frames.units.asked import UnitColumns
-from puffer_frames.frames.units.sizes import UNIT, UnitSizes, plain_names, unit_sizes
-from puffer_frames.noise.draw import Draw
-from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.frames.kept import Evidence
+from puffer_frames.frames.local.kinds import ArrowTable
+from puffer_frames.frames.local.looks import kept_warnings, order_warnings
+from puffer_frames.frames.order import Windows
+from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, no_complete_row
+from puffer_frames.frames.summary import PLACES
+from puffer_frames.frames.tally import Cells, CountedRows, Extent, FoundValues, check_estimate, other_rows
+from puffer_frames.frames.units import UNIT
+from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.usefulness import evenly
-from puffer_frames.priors.joint_counts import JointCounts
-from puffer_frames.priors.level_counts import LevelCounts
-from puffer_frames.priors.series_rows import SeriesRows
-from puffer_frames.priors.summary import Summary
-from puffer_frames.priors.unit_rows import UnitRows
+from puffer_frames.priors.prior import IndexArray
+
+BATCH = 1 << 17
+"""Rows that are read together."""
+
+
+def selected(relation: Any, columns: Mapping[str, str], /) -> Any:
+    """Columns of a relation by their names: SQL, in which `#1` is the first column."""
+    names = [name.replace('"', '""') for name in columns]
+    return relation.project(", ".join(f'{sql} AS "{name}"' for name, sql in zip(names, columns.values(), strict=True)))
+
+
+def read_one(relation: Any, asked: Mapping[str, str], /) -> dict[str, Any]:
+    """The one row of some aggregates, by their names."""
+    row: dict[str, Any] = read_table(
+        relation.aggregate(", ".join(f'{sql} AS "{name}"' for name, sql in asked.items()))
+    ).to_pylist()[0]
+    return row
+
+
+def read_table(relation: Any, /) -> pa.Table:
+    """All rows as an Arrow table."""
+    return relation.to_arrow_table()
+
+
+def read_batches(relation: Any, /) -> Generator[pa.RecordBatch, None, None]:
+    """The rows in Arrow batches; nothing else may be asked of the connection before the end, or before it is closed."""
+    read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader  # its older name
+    reader = read(BATCH)
+    try:
+        yield from reader
+    finally:
+        reader.close()
+
+
+def opened(table: pa.Table, /) -> nw.DataFrame[Any]:
+    """An Arrow table as narwhals has it."""
+    frame = pl.from_arrow(readable(table))
+    assert isinstance(frame, pl.DataFrame)
+    return nw.from_native(frame, eager_only=True)
+
+
+def number_sql(value: float, /) -> str:
+    """A 64-bit float: DuckDB reads 0.1 as a decimal."""
+    return f"CAST('{float(value)!r}' AS DOUBLE)"
+
+
+def present_sql(column: str, /, *, floats: bool) -> str:
+    """Whether an entry is neither null nor NaN."""
+    return f"{column} IS NOT NULL AND NOT isnan({column})" if floats else f"{column} IS NOT NULL"
+
+
+def finite_sql(column: str, /, *, floats: bool) -> str:
+    """Whether an entry is a finite number."""
+    return f"isfinite({column})" if floats else f"{column} IS NOT NULL"
+
+
+def cell_sql(column: str, cells: Cells, /) -> dict[str, str]:
+    """Number of the cell of a column's value, as `summary.cell_of`, and its place there, as `summary.place_of`."""
+    value = f"CAST({column} AS DOUBLE)"
+    if cells.domain is not None:
+        low, high = map(number_sql, cells.domain)
+        value = f"least(greatest({value}, {low}), {high})"
+    value = f"{value} * {number_sql(1.0 / cells.width)}"
+    return {
+        "value": f"CAST(floor({value}) AS BIGINT)",
+        "place": f"CAST(floor(({value} - floor({value})) * {number_sql(float(PLACES))}) AS BIGINT)",
+    }
+
+
+def warn_of_order_in_relation(rows: Any, roles: Roles, /, *, counts: Sequence[int]) -> list[RowOrderWarning]:
+    """Of rows with columns `secret_0`, ... and `public_0`, ..., as one pass gives them."""
+    own, public = list(roles.plain("secret")), list(roles.plain("public"))
+    coded = [name for name in public if roles.holds_labels(name)]
+    columns = {name: name for name in own}
+    columns |= {name: name if name in coded else f"CAST({name} AS DOUBLE)" for name in public}
+    windows, seed, runs, last = Windows(len(own)), secrets.randbits(63), 0, None
+    for batch in read_batches(selected(rows, columns)):
+        if not batch.num_rows:
+            continue
+        frame: Any = pl.from_arrow(batch)
+        bits = [_bits(frame[name], seed) for name in own]
+        wanted = windows.wanted(len(frame))
+        values = [_bits(frame[name], seed) if name in coded else frame[name].to_numpy() for name in public]
+        labels = [_label(frame[name], found, wanted) for name, found in zip(own, bits, strict=True)]
+        windows.take(wanted, [*labels, *(column[wanted] for column in values)], rows=len(frame))
+        keys = bits[0] if len(bits) == 1 else pl.DataFrame(bits).hash_rows(seed).to_numpy()
+        runs += int(np.count_nonzero(keys[1:] != keys[:-1])) + (keys[0] != last)
+        last = keys[-1]
+    return order_warnings(windows.sample(), runs=runs, counts=counts, public=roles.public)
+
+
+def _label(entries: pl.Series, bits: NDArray[np.uint64], wanted: IndexArray) -> NDArray[Any]:
+    """Wanted entries of a secret as texts or numbers, which have an order; else a hash of each."""
+    if entries.dtype in (pl.String, pl.Categorical, pl.Enum):
+        return entries[wanted].cast(pl.String).to_numpy()
+    return entries[wanted].to_numpy() if entries.dtype.is_numeric() and not entries.null_count() else bits[wanted]
+
+
+def _bits(entries: pl.Series, seed: int) -> NDArray[np.uint64]:
+    """A hash of each entry; that of a category is one of its text, in every batch the same."""
+    plain = entries.cast(pl.String) if entries.dtype in (pl.Categorical, pl.Enum) else entries
+    found: NDArray[np.uint64] = plain.hash(seed).to_numpy()
+    return found
+
+
+def warn_of_kept_in_relation(rows: Any, roles: Roles, /, *, count: int) -> list[PufferWarning]:
+    """Of so many rows that have a number; some of them are looked at, and all where these raise suspicion."""
+    names, others = roles.plain("keep"), roles.without_given().plain("secret", "public")
+    step = -(-count // kept.ROWS)
+    some = rows if step == 1 else rows.filter(f"hash({NUMBER}) % {step} = 0")
+    sample = opened(read_table(selected(some, {name: name for name in (*others, *names)})))
+    return kept_warnings(
+        {name: sample[name] for name in sample.columns},
+        roles,
+        names,
+        ask=None if step == 1 else lambda own, target: relation_evidence(rows, own, target),
+    )
+
+
+def relation_evidence(rows: Any, own: Sequence[str], target: str, /) -> Evidence:
+    """Of all rows, by SQL."""
+    keys = ", ".join(own)
+    counts = rows.aggregate(f"{keys}, {target}, count(*) AS n", f"{keys}, {target}")
+    sizes = counts.aggregate(f"{keys}, CAST(sum(n) AS BIGINT) AS size, max(n) AS most", keys)
+    targets = counts.aggregate(f"{target}, CAST(sum(n) AS BIGINT) AS size", target)
+    size, number, wrong = _arrays(
+        sizes.aggregate("size, count(*) AS number, CAST(sum(size - most) AS BIGINT) AS wrong", "size")
+    )
+    target_size, targets_of = _arrays(targets.aggregate("size, count(*) AS number", "size"))
+    return Evidence(sizes=size, groups=number, errors=int(wrong.sum()), target_sizes=target_size, targets=targets_of)
+
+
+def _arrays(relation: Any) -> list[Any]:
+    return [column.to_numpy() for column in read_table(relation).columns]
+
+
+class DuckUnits:
+    """As `counted_units.UnitEngine`."""
+
+    wraps: ClassVar[bool] = False
+
+    def lists(self, rows: Any, groups: Sequence[str], /) -> Any:
+        asked = {
+            VALUES: f"list({VALUE} ORDER BY {VALUE} ASC NULLS LAST) FILTER (WHERE {VALUE} IS NOT NULL)",
+            ROWS: "count(*)",
+        }
+        asked |= {least(name): f"min({name})" for name in groups}
+        asked |= {largest(name): f"max({name})" for name in groups}
+        return rows.aggregate(", ".join([UNIT, *(f"{sql} AS {name}" for name, sql in asked.items())]), UNIT)
+
+    def parts(self, rows: Any, _count: int, /) -> Sequence[Any]:
+        """DuckDB has its own way with more rows than memory holds."""
+        return [rows]
+
+    def moments(self, rows: Any, name: str, /) -> Any:
+        """Nanoseconds where the column has these."""
+        nanoseconds = "_NS" in str(rows.types[rows.columns.index(name)]).upper()
+        moment = f"epoch_ns({name})" if nanoseconds else f"epoch_us({name})"
+        return selected(rows, {own: moment if own == name else own for own in rows.columns})
+
+    def read(self, counts: Any, /) -> pl.DataFrame:
+        found: pl.DataFrame = opened(read_table(counts)).to_native()
+        return found
+
 
 Relation: TypeAlias = Any
 """A duckdb.DuckDBPyRelation."""
@@ -61,7 +205,7 @@ CHECK, GIVEN = "digest", "given"
 
 
 @dataclass(frozen=True, slots=True)
-class DuckTable:
+class DuckTable(PlanTable):
     """A relation: a query that DuckDB runs anew whenever its rows are asked for.
 
     The rows that come without a `row_id` are read once, into an Arrow table, and numbered as they come. From there on
@@ -73,52 +217,24 @@ class DuckTable:
     relation: Relation
     names: tuple[str, ...]
 
+    engine = DuckUnits()
     is_plan = False
 
     @classmethod
     def of(cls, relation: Relation, /) -> DuckTable:
-        """Look at the names alone."""
         names = tuple(relation.columns)
         check_column_names(names)
         return cls(relation, names)
 
-    @property
-    def labels(self) -> Sequence[Name]:
-        """Text."""
-        return self.names
-
-    def kind_of(self, name: str, /) -> str:
-        """By the schema."""
-        return kind_of(self._schema([name])[name])
-
     def in_memory(self) -> ArrowTable:
-        """Read once."""
         return self._read(self.names)
 
     run = in_memory
 
-    def unit_sizes(self, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str) -> UnitSizes:
-        """By one group-by, as `unit_sizes.unit_sizes`."""
-        of_groups, of_values = plain_names(groups, values)
-        rows = self.plain({UNIT: unit, **of_groups, **of_values})
-        return unit_sizes(rows, unit=unit, groups=of_groups, values=of_values, nulls=nulls)
-
-    def read_units(self, asked: UnitColumns, /) -> UnitRows:
-        """By SQL, as `counted_units.count_units`."""
-        check_process()
-        return count_units(self, asked, DuckUnits())
-
-    def read_series(self, asked: SeriesColumns, /) -> SeriesRows:
-        """By windows, as `counted_series.count_series`."""
-        check_process()
-        return count_series(self, asked, DuckUnits())
-
     def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
-        """An Arrow table."""
         return self._read(list(labels), limit=0).answers(labels=labels, numbers=numbers)
 
     def plain(self, named: Mapping[str, str], /) -> Relation:
-        """As `counted_units.PlainColumns`."""
         return selected(self.relation, {alias: self._sql(name) for alias, name in named.items()})
 
     def _sql(self, name: str) -> str:
@@ -128,7 +244,6 @@ class DuckTable:
         return f'#{place + 1} COLLATE "binary"' if text else f"#{place + 1}"
 
     def dtypes(self, names: Sequence[str], /) -> Mapping[str, nw.dtypes.DType]:
-        """As `counted_units.PlainColumns`."""
         return self._schema(names) if names else {}
 
     def fingerprint(self, *, like: str = "") -> str:
@@ -136,7 +251,6 @@ class DuckTable:
         return self.in_memory().fingerprint(like=like)
 
     def metadata(self) -> dict[str, Any] | None:
-        """A relation has no place for any."""
         return None
 
     def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
@@ -148,11 +262,6 @@ class DuckTable:
             got="a DuckDB relation",
             hint="Attach it to the rows: certificate.attach(relation.to_arrow_table()).",
         )
-
-    def with_levels(self, *, known: Collection[str], rows: int) -> DuckTable:
-        """Its columns are not looked into before they are read."""
-        del known, rows
-        return self
 
     def is_in_place(self, *, known: Collection[str]) -> bool:
         """To be asked of the rows."""
@@ -225,7 +334,7 @@ class DuckTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DuckRows:
+class DuckRows(CountedRows):
     """Complete rows of a relation: `secret_0`, ..., `public_0`, ..., `keep_0`, ..., and where it has one its number."""
 
     rows: Relation
@@ -240,33 +349,6 @@ class DuckRows:
     layout: RowOrder
     nulls: str
 
-    def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
-        """By SQL, whose results alone reach memory; raises CalibrationError where the rows change meanwhile."""
-        return {
-            name: count_values(self._values(k), groups=self.roles.groups, public=name, domain=domain.get(name))
-            for k, name in enumerate(self.roles.public)
-            if name in self.roles.numbers
-        }
-
-    def finer(self, name: str, width: float, domain: Bounds | None, /) -> Summary:
-        """By SQL."""
-        values = self._values(self.roles.public.index(name))
-        return count_in_cells(values, width, groups=self.roles.groups, public=name, domain=domain)
-
-    def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
-        """By SQL; raises CalibrationError where the rows change meanwhile."""
-        names = self.roles.numbers
-        counted = self._counted({f"value_{k}": f"public_{self.roles.public.index(n)}" for k, n in enumerate(names)})
-        return count_rows(counted, groups=self.roles.groups, public=names, domain=domain)
-
-    def level_counts(self, name: str, /) -> LevelCounts:
-        """By SQL; raises CalibrationError where the rows change meanwhile."""
-        k = self.roles.public.index(name)
-        check_estimate(self.found[f"different_{k}"], name=name)
-        counted = self._counted({"value": f"public_{k}"})
-        levels = levels_of(counted["value"], name=name)
-        return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls)
-
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         """By SQL; raises CalibrationError where all rows are read, and are others than those of the first pass."""
         named = self.roles.read_as(names)
@@ -279,9 +361,16 @@ class DuckRows:
             raise _changed("the counts")
         return some_entries({name: found[alias] for name, alias in named.items()}, None, coded=self.roles.labels)
 
-    def _values(self, k: int) -> FoundValues:
+    def check_levels(self, name: str, /) -> None:
+        check_estimate(self.found[f"different_{self.roles.public.index(name)}"], name=name)
+
+    def counted(self, names: Mapping[str, str], /) -> nw.DataFrame[Any]:
+        return self._counted({alias: f"public_{self.roles.public.index(name)}" for name, alias in names.items()})
+
+    def values_of(self, name: str, /) -> FoundValues:
+        k = self.roles.public.index(name)
         return FoundValues(
-            dtype=self.schema[self.roles.public[k]],
+            dtype=self.schema[name],
             extent=Extent(
                 missing=self.found[f"missing_{k}"],
                 infinite=self.found[f"infinite_{k}"],

@@ -1,1 +1,0 @@
-"""What is read of series of states, and the steps of their times."""

@@ -1,1 +1,0 @@
-"""Loss of sets of laws: the worst of every law that a belief allows."""
