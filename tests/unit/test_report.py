@@ -207,7 +207,9 @@ def test_the_three_figures_of_robustness_are_those_of_the_certificate(tmp_path):
     page, _ = page_of(certificate_of_case("labels, no cap"), tmp_path)
     assert page.row("any law of these levels (pure loss)") == ["at most 0.43"]  # of this channel, without a cap
     page, _ = page_of(certificate_of_case("rows"), tmp_path)
-    assert page.row("every law that the table does not refute at 95 %") == ["not computed"]
+    assert page.row("every law that the table does not refute at 95 %") == [
+        "not computed: possible for one column by itself only"
+    ]
 
 
 def test_figures_of_the_table_of_the_plan_are_called_so(tmp_path):

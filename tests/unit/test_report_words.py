@@ -21,7 +21,16 @@ TOLD = {
     *("changed", "audit-passed", "audit-failed", "epsilon-said", "use-said", "issuer-said", "signed", "delta-weak"),
     *("ledger-total", "ledger-unknown", "ledger-lacks", "ledger-only"),
     *("recipients-said", "law-said", "review-said"),
-    *("use-heavy", "use-response-strata", "use-matrix", "use-shares", "use-mean", "use-table"),
+    *(
+        "use-heavy",
+        "use-response-strata",
+        "use-matrix",
+        "use-shares",
+        "use-mean",
+        "use-table",
+        "use-margins",
+        "use-no-margins",
+    ),
 }
 """Those that the certificates of cases cannot have: tested with what a report is told, here and in test_report.py."""
 ALWAYS = {

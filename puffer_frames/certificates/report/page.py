@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.checklist import checklist
 from puffer_frames.certificates.report.columns import (
-    HEADS,
+    column_heads,
     column_rows,
     error_pictures,
     robustness,
@@ -231,11 +231,13 @@ def _what(certificate: Fields) -> str:
 
 def _columns(certificate: Fields) -> str:
     caption = "In the units of each column; spread and error of a constant are estimated from the released values"
+    if "changed" in certificate.table:
+        caption = "Under the fitted network. Numbers are in cells of values: counted are changes to another cell"
     return section(
         "columns",
         "Columns, and their error",
-        table(HEADS, column_rows(certificate), caption=caption, kind="numbers"),
-        *(paragraph(one.text) for one in useless(certificate)),
+        table(column_heads(certificate), column_rows(certificate), caption=caption, kind="numbers"),
+        *(paragraph(one.text) for one in (*stated(certificate, ("table-changed",)), *useless(certificate))),
         beside(*error_pictures(certificate)),
     )
 

@@ -17,7 +17,8 @@ def use_of(certificate: Fields, /) -> list[tuple[str, list[Claim]]]:
     if certificate.answers:
         return []
     if certificate.table:
-        return [("All columns", [claim("use-table", secret=shown_names(certificate.secret))])]
+        margins = [claim("use-margins")] if "changed" in certificate.table else [claim("use-no-margins")]
+        return [("All columns", [*margins, claim("use-table", secret=shown_names(certificate.secret))])]
     found = _of_noise(certificate)
     found += [(shown(name), _of_channel(certificate, name)) for name in certificate.channels]
     exact = [name for name, scale in certificate.scales.items() if not scale]

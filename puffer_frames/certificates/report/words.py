@@ -120,10 +120,21 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "Levels are changed with probabilities that are not published: figures are biased, and nobody outside can say "
         "by how much.",
     ),
+    "use-no-margins": (
+        "not covered",
+        "Compute figures from the file as it is. Nothing here tells their errors.",
+    ),
+    "use-margins": (
+        "measured",
+        "Compute figures from the file as it is. On average, and under the network: the share of rows with some values "
+        "of a column is off by at most its share of changed values, of several columns by at most the sum of theirs; "
+        "the mean of all rows is off by at most what the column moves, and the distance of values to that of their "
+        "cell. Mostly these are off by far less. Means by group and slopes have no such margin.",
+    ),
     "use-table": (
         "not covered",
-        "Compute figures from the file as it is. Nothing here tells their errors. Whatever rests on {secret}, or on "
-        "what tells of it, was changed on purpose: such comparisons are biased, mostly too small.",
+        "Whatever rests on {secret}, or on what tells of it, was changed on purpose: such comparisons are biased, "
+        "mostly too small.",
     ),
     "use-kept": (
         "technical",

@@ -78,6 +78,11 @@ def table_record(plan: TableFit, /) -> dict[str, Any]:
         "cap": plan.cap,
         "refits": {"delta": plan.worst_delta, "tail": plan.worst_tail, "auc": plan.worst_auc},
     }
+    if changes := plan.changes:  # whole percents: of these a single row moves next to nothing
+        record["changed"] = {name: round(change.share, 2) for name, change in changes.items()}
+        record["changed_most"] = {name: round(change.most, 2) for name, change in changes.items()}
+        moved = {name: change.distance for name, change in changes.items()}
+        record["moved"] = {name: float(f"{far:.2g}") for name, far in moved.items() if far is not None}
     if plan.held is not None:
         record["attacks"] = {
             "rows": plan.held.rows,
@@ -112,6 +117,8 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
         yield say("table-far")
     if plan.is_unchanged:
         yield say("table-unchanged")
+    if plan.changes:
+        yield from (say("table-changed"), say("table-figures"))
     yield say(
         "table-refits",
         delta=f"{rounded_up(plan.worst_delta, digits=2):g}",
@@ -122,19 +129,21 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
     if plan.held is None:
         yield say("table-unattacked")
         return
+    if plan.unattacked:
+        yield say("table-few-attacked", secrets=shown(plan.unattacked_words))
     if plan.is_exceeded:
         yield say("table-exceeds")
-    shown = math.floor(100 * plan.held.shown) / 100
+    least = math.floor(100 * plan.held.shown) / 100
     yield say(
         "table-attacks",
         rows=f"{plan.held.rows:,}",
-        some=plan.attacked_words,
+        some=f" of the {len(plan.held.secrets)} of {len(plan.rows_per_secret)} secrets that have enough rows for it,"
+        * bool(plan.unattacked),
         attackers=len(plan.held.attacks),
         auc=f"{rounded_up(max(plan.held.best), digits=2):g}",
         raw=f"{max(plan.held.raw):.2f}",
         allowed=f"{rounded_up(largest_auc(plan.request.target.epsilon), digits=3):g}",
-        shown=f"a loss of at least {shown:g}" if shown else "no lower bound of the loss",
-        left=" Secrets with fewer rows were not attacked." * bool(plan.attacked_words),
+        shown=f"a loss of at least {least:g}" if least else "no lower bound of the loss",
         confidence=confidence,
     )
 

@@ -29,7 +29,7 @@ from puffer_frames.mechanisms.sequential.columns import (
     read_other,
     with_derived,
 )
-from puffer_frames.mechanisms.sequential.fitted import WARNED, TableFit, below, split
+from puffer_frames.mechanisms.sequential.fitted import FEWEST_HELD, WARNED, TableFit, below, split
 from puffer_frames.mechanisms.sequential.law import NetworkLaw, Tree
 from puffer_frames.mechanisms.sequential.measured import Attack, HeldOut, Kept, OtherBelief
 from puffer_frames.mechanisms.sequential.options import Sequential
@@ -131,6 +131,10 @@ def _check_law(law: NetworkLaw, sizes: tuple[int, ...], secrets: int) -> None:
 
 def _check_laws(laws: FloatArray) -> None:
     require(bool((laws > 0).all() and np.isfinite(laws).all()), "a probability that is none")
+    _check_sums(laws)
+
+
+def _check_sums(laws: FloatArray) -> None:
     require(bool((np.abs(laws.sum(axis=-1) - 1) < _NEAR).all()), "probabilities of another sum")
 
 
@@ -143,6 +147,9 @@ def _check_step(step: Step, plan: TableFit, size: int) -> None:
     require(step.weights.shape == (contexts, secrets, size, size) and contexts > 0, "tables of another shape")
     require(step.centres.shape == (contexts, secrets * size), "contexts of another shape")
     require(bool(np.isfinite(step.centres).all()), "a context that is none")
+    if step.moves is not None:
+        require(step.moves.shape == (secrets, size, size) and bool((step.moves >= 0).all()), "moves of another column")
+        _check_sums(step.moves.reshape(secrets, -1))
     for table in step.weights:
         _check_table(table, step, options)
 
@@ -207,9 +214,10 @@ def _hidden(plan: TableFit) -> str:
     best, raw = max(plan.held.best), max(plan.held.raw)
     told = "; THE RAW COLUMNS TELL NO MORE" * (best >= raw)
     return (
-        f"the best of {len(plan.held.attacks)} attackers tells the secret of held-out rows{plan.attacked_words} with "
-        "an AUC of "
+        f"the best of {len(plan.held.attacks)} attackers tells the secret of held-out rows with an AUC of "
         f"{best:.2f} (raw columns {raw:.2f}; epsilon allows {allowed:.2f} under the network){told}"
+        + f"; NOT attacked, of too few rows: {plan.unattacked_words}"
+        * bool(plan.unattacked)
     )
 
 
@@ -294,7 +302,14 @@ class FittedTable(TableFit, Fitted[CodedRows]):
                     hint="Add Bootstrap(5) to beliefs, take Sequential(step=.15), or release fewer columns.",
                 )
             )
-
+        if self.unattacked and self.options.holdout:
+            warn(
+                WeakGuaranteeWarning(
+                    f"no attack was tried on {self.unattacked_words}, of which fewer than {FEWEST_HELD} rows were "
+                    "held out: how well an attacker guesses these is not known; the certificate says so",
+                    hint="Merge rare secrets into one, or hold out more rows: Sequential(holdout=0.5) is the most.",
+                )
+            )
         if self.is_unchanged:
             warn(
                 WeakGuaranteeWarning(

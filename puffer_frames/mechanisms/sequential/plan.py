@@ -97,8 +97,7 @@ def make_plan(
             means = [simulation.means(found, np.flatnonzero(own == context)) for context in range(len(centres))]
             tables = np.stack(each_of(means, partial(base_table, asked=asked), large=size > _FEW_LEVELS))
             step = Step(column=column, most=asked.most, reader_cap=asked.reader_cap, centres=centres, weights=tables)
-            simulation.release(step, found)
-            plan = replace(plan, steps=(*plan.steps, step))
+            plan = replace(plan, steps=(*plan.steps, replace(step, moves=simulation.release(step, found))))
     return plan
 
 
@@ -160,15 +159,22 @@ class _Simulation:
             laws=np.einsum("sr,srk->sk", mass, laws[0][:, rows]) / weights[:, None], shares=weights / weights.sum()
         )
 
-    def release(self, step: Step, laws: FloatArray) -> None:
-        """Release the next column."""
+    def release(self, step: Step, laws: FloatArray) -> FloatArray:
+        """Release the next column; its `Step.moves`."""
+        moves = np.zeros(step.weights.shape[1:])
         for walk, part in zip(self._walks, self._parts, strict=True):
             channels = walk.channels(step, laws[:, :, part])
             words = self._rng.integers(1 << TOTAL_BITS, size=part.stop - part.start, dtype=np.uint64)
-            walk.see(channels, drawn(channels.weights(self._codes[part, step.column], self._secrets[part]), words))
+            codes, secrets = self._codes[part, step.column], self._secrets[part]
+            weights = channels.weights(codes, secrets)
+            np.add.at(moves, (secrets, codes), np.ldexp(weights.astype(np.float64), -TOTAL_BITS))
+            walk.see(channels, drawn(weights, words))
         logs = np.concatenate([walk.logs[0] for walk in self._walks], axis=1)
         joint = self._shares[:, None] * np.exp(logs - logs.max(axis=0))
         self._mass = self._times * joint / joint.sum(axis=0)
+        moves[~moves.any(axis=(1, 2))] = moves.sum(axis=0)  # a secret so rare that no row was drawn
+        found: FloatArray = moves / moves.sum(axis=(1, 2), keepdims=True)
+        return found
 
 
 def _contexts(laws: FloatArray, most: int, rng: np.random.Generator) -> tuple[FloatArray, IndexArray]:
