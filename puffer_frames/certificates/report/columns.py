@@ -37,7 +37,6 @@ def column_rows(certificate: Fields, /) -> list[tuple[str, ...]]:
         (tuple(derived), f"computed from the released {shown_names(tuple(dict.fromkeys(derived.values())))}"),
         (certificate.given, "released as it was; the guarantee is beyond what it tells"),
         (certificate.kept, beside if certificate.answers else f"{beside}, outside the guarantee"),
-        (certificate.withheld, "left out of the release"),
     )
     blank = [EMPTY] * (len(column_heads(certificate)) - 2)
     return rows + [(_listed(names), done, *blank) for names, done in fates if names]
@@ -54,7 +53,7 @@ def _changed(certificate: Fields, name: str) -> tuple[str, ...]:
     source, far = found["derived"].get(name), found["moved"].get(name)
     return (
         shown(name),
-        f"computed from the released {shown(source)}" if source else "replaced at random, often by itself",
+        f"computed from the released {shown(source)}" if source else "replaced at random",
         f"about {100 * found['changed'][name]:.0f} %",
         f"about {100 * found['changed_most'][name]:.0f} %",
         EMPTY if far is None else f"about {far:g}",
@@ -144,9 +143,7 @@ def robustness(certificate: Fields, /) -> list[tuple[str, float, str]]:
             rows.append((laws, *at_most(max(losses))))
         elif certificate.table:
             tail = certificate.table["refits"]["tail"]
-            rows.append(
-                ("networks fitted again", tail, f"at most {rounded_up(tail, digits=3):g} in about 99 % of rows")
-            )
+            rows.append(("networks fitted again", tail, f"{rounded_up(tail, digits=3):g} in 99 % of rows"))
         elif not certificate.answers and not (channel and word == "any law"):
             alone = certificate.facts.whole_rows or bool(certificate.strata)
             reason = "possible for one column by itself only" if alone else "too many secrets, or no bound was found"

@@ -53,7 +53,7 @@ def _of_noise(certificate: Fields) -> list[tuple[str, list[Claim]]]:
                 if one is not None
             ]
             said.append(claim("use-slope", share=", ".join(shares)))
-        found.append((shown_names(plain), said))
+        found.append((shown_names(plain), [*said, claim("use-csv")]))
     return found
 
 
@@ -76,6 +76,7 @@ def _of_channel(certificate: Fields, name: str) -> list[Claim]:
     if "count" in found:
         cap = found.get("cap")
         kept = 1.0 if cap is None else 1.0 / (1.0 + (int(found["count"]) - 1) * math.exp(-float(cap)))
-        return [claim("use-response", kept=f"{kept:.3g}")] if kept < 1 else [claim("use-kept")]
+        other = (1 - kept) / max(1, int(found["count"]) - 1)
+        return [claim("use-response", kept=f"{kept:.3g}", other=f"{other:.3g}")] if kept < 1 else [claim("use-kept")]
     preserved = {"marginal": "use-shares", "mean": "use-mean"}
     return [claim(preserved.get(found.get("preserve") or "", "use-unknown"))]
