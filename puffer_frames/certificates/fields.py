@@ -198,7 +198,13 @@ class Fields:
     """Of a whole table that was released column by column: the rows that the plan was made from ("planned"), its
     network ("trees", "smoothing"), the columns in the order of their release ("order") and those computed from others
     ("derived"), the share of epsilon of a column ("step"), the bounds for readers who know the row ("reader_loss") and
-    for any ("cap"); what was measured under networks fitted again ("refits") and by attackers ("attacks")."""
+    for any ("cap"); what was measured under networks fitted again ("refits") and by attackers ("attacks"). Under the
+    fitted network, in whole percents: the share of the values of a column that become another one, or one of another
+    cell ("changed"), of the secret where it is largest ("changed_most"), and how far numbers move between cells on
+    average ("moved")."""
+    rarest: Annotated[_Count | None, Since(minor=6)] = None
+    """Rows of the secret that has the fewest, rounded down to one digit: at least so many. 0 for fewer than 20, None
+    where nothing is known of it, and of answers."""
     facts: Annotated[Facts, Since(minor=6)] = field(default_factory=Facts)
     """What else is known of the release, as fields: what its sentences say, for whoever computes with it."""
     issuer: str | None = None

@@ -382,7 +382,7 @@ count, too: `facts.py` holds them against the fields."""
 WARNINGS = (
     *("warning-seed", "observed-exceeds", "order-tells", "kept-tells", "kept-unread", "few-rows", "rare-levels"),
     *("weak-epsilon", "weak-delta", "refuted", "no-noise", "without-noise", "impossible-table"),
-    *("channel-reader-any", "table-exceeds", "table-far", "table-unchanged"),
+    *("channel-reader-any", "table-exceeds", "table-few-attacked", "table-far", "table-unchanged"),
 )
 """Sentences that warn of a release, in the order in which they are shown."""
 

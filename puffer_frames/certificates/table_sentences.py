@@ -32,7 +32,25 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "On {rows} rows{some} that the network was not fitted to, {attackers} attackers that were fixed beforehand "
         "guessed the secret with an AUC of at most {auc} (0.5 is a blind guess, 1 is always right), from the raw "
         "columns {raw}; under the network none has more than {allowed}. They showed {shown} ({confidence} % "
-        "confidence). Other attackers may do better.{left}",
+        "confidence). Other attackers may do better.",
+    ),
+    "table-few-attacked": (
+        "not covered",
+        "NO ATTACK WAS TRIED ON {secrets}: too few of their rows could be held out. How well an attacker guesses these "
+        "is not known; the AUC printed here is of the other secrets.",
+    ),
+    "table-changed": (
+        "measured",
+        "The shares of changed values printed here are means over rows that were simulated from the fitted network, "
+        "not counts of this release, which differs by chance and where the network is off. Of rare secrets the network "
+        "knows little: of their values far more may be changed.",
+    ),
+    "table-figures": (
+        "not covered",
+        "What the shares of changed values tell: they follow from the plan, which the guarantee takes for known, so "
+        "that they add nothing to what a row may lose under the network. The plan was computed from the table: a "
+        "reader who knows all of its rows but one can compute the shares for each row that the last one may be, and "
+        "compare.",
     ),
     "table-unattacked": (
         "not covered",

@@ -136,6 +136,8 @@ def certificate_rows(certificate: Fields, /) -> Rows:
         rows.append(("not released", shown_names(certificate.withheld)))
     rows.append(("meaning", meaning_text(certificate)))
     rows += [("channel", text) for text in channel_texts(certificate)]
+    if "changed" in certificate.table:
+        rows.append(("changed", _changed_text(certificate)))
     if certificate.scales:
         rows += [
             ("noise", _noise_text(certificate)),
@@ -254,6 +256,16 @@ def channel_texts(certificate: Fields, /) -> list[str]:
             parts.append("the table of probabilities is in the record")
         texts.append("; ".join(parts))
     return texts
+
+
+def _changed_text(certificate: Fields) -> str:
+    """What a release of a whole table does to each column under its network."""
+    found = certificate.table
+    texts = []
+    for name, share in found["changed"].items():
+        far = f", moved by {found['moved'][name]:g}" if name in found["moved"] else ""
+        texts.append(f"{shown(name)} {100 * share:.0f} % (of a secret {100 * found['changed_most'][name]:.0f} %{far})")
+    return f"values that become others, on average: {', '.join(texts)}"
 
 
 def _others(found: Mapping[str, Any]) -> str:

@@ -77,6 +77,14 @@ def few_rows(rows_per_secret: Mapping[Secret, int], /) -> tuple[Secret, ...]:
     return tuple(secret for secret, rows in rows_per_secret.items() if rows < FEWEST_ROWS)
 
 
+def rarest_rows(rows_per_secret: Mapping[Secret, int], /) -> int | None:
+    """Rows of the secret that has the fewest, rounded down to one digit, as is published; 0 where these are few."""
+    if not rows_per_secret:
+        return None
+    fewest = min(rows_per_secret.values())
+    return 0 if fewest < FEWEST_ROWS else int(str(fewest)[0]) * 10 ** (len(str(fewest)) - 1)
+
+
 def warn_of_few_rows(rows_per_secret: Mapping[Secret, int], /) -> None:
     """Warn of secrets whose frequencies were seen in few rows."""
     if few := few_rows(rows_per_secret):

@@ -51,6 +51,7 @@ def test_the_documented_schema_describes_every_field():
         "review",
         "batch",
         "batches",
+        "rarest",
     }
     assert set(schema["required"]) == names - optional
 

@@ -3,7 +3,7 @@
 import itertools
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +17,7 @@ from puffer_frames import Layout, Noise, Strata, privatize
 from puffer_frames.certificates.report.odds import example
 from puffer_frames.certificates.small_pictures import certificate_pictures
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.scales.cautions import rarest_rows
 
 CASES = (
     *("release", "release, delta", "release, seeded", "rows", "rows, given, delta", "labels", "labels, published"),
@@ -91,6 +92,16 @@ def test_what_an_issuer_says_is_named_and_what_nobody_said_too(tmp_path):
     assert page.row("Why this epsilon")[1].startswith("Not said")
 
 
+def test_the_smallest_group_is_rounded_down(tmp_path):
+    certificate = certificate_of_case("release")
+    fewest = PEOPLE["group"].value_counts().min()
+    assert certificate.rarest == fewest // 10 ** (len(str(fewest)) - 1) * 10 ** (len(str(fewest)) - 1) < fewest
+    for rows, words in ((certificate.rarest, f"at least {certificate.rarest} rows"), (0, "fewer than 20 rows")):
+        page, _ = page_of(replace(certificate, rarest=rows), tmp_path)
+        assert words in page.row("Smallest group")[0]
+    assert (rarest_rows({"a": 1999, "b": 40}), rarest_rows({"a": 19}), rarest_rows({})) == (40, 0, None)
+
+
 def test_every_text_is_escaped(tmp_path):
     names = {"secret": f"s{ODD}", "public": f"p{ODD}", "layout": Layout(keep=f"k{ODD}")}
     rng = np.random.default_rng(0)
@@ -142,6 +153,8 @@ def test_how_to_use_the_file(tmp_path):
         ("labels", "not published"),
         ("labels, matrix", "has the table of probabilities"),
         ("rows, labels", "counts and differences between groups come out too small"),
+        ("release", 'regress("Y", on=["X"])'),
+        ("release", 'Certificate.from_dict(json.load(open("JSON")))'),
         ("release, stable noise", "no variance"),
         ("rows, given, delta", " to "),
         ("labels, shares kept", "Shares of levels are right on average"),
@@ -207,7 +220,9 @@ def test_the_three_figures_of_robustness_are_those_of_the_certificate(tmp_path):
     page, _ = page_of(certificate_of_case("labels, no cap"), tmp_path)
     assert page.row("any law of these levels (pure loss)") == ["at most 0.43"]  # of this channel, without a cap
     page, _ = page_of(certificate_of_case("rows"), tmp_path)
-    assert page.row("every law that the table does not refute at 95 %") == ["not computed"]
+    assert page.row("every law that the table does not refute at 95 %") == [
+        "not computed: possible for one column by itself only"
+    ]
 
 
 def test_figures_of_the_table_of_the_plan_are_called_so(tmp_path):

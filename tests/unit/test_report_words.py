@@ -22,6 +22,7 @@ TOLD = {
     *("ledger-total", "ledger-unknown", "ledger-lacks", "ledger-only"),
     *("recipients-said", "law-said", "review-said"),
     *("use-heavy", "use-response-strata", "use-matrix", "use-shares", "use-mean", "use-table"),
+    *("use-margins", "use-no-margins", "smallest-few"),
 }
 """Those that the certificates of cases cannot have: tested with what a report is told, here and in test_report.py."""
 ALWAYS = {
@@ -66,6 +67,9 @@ TABLE = {key: lambda c, name: True for key in ALWAYS} | {
     "use-kept": lambda c, name: (
         not answers(c, name) and bool({"keep", "given"} & set(c) or name == "release, no noise")
     ),
+    "use-csv": noisy,
+    "smallest-group": lambda c, name: not answers(c, name),
+    "smallest-tells": lambda c, name: not answers(c, name),
     "use-call": lambda c, name: not answers(c, name) and not channel(c, name) and name != "release, no noise",
     "no-promise": lambda c, name: not private(c, name),
     "unit-row": lambda c, name: not answers(c, name) and "unit" not in c,

@@ -3,10 +3,12 @@
 import json
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from html_page import Page
 
 from puffer_frames import (
     Bootstrap,
@@ -31,7 +33,7 @@ from puffer_frames.errors import (
 from puffer_frames.mechanisms.sequential import fitted, measured, mechanism
 from puffer_frames.mechanisms.sequential import mechanism as text_of_tables
 from puffer_frames.mechanisms.sequential.measured import _ratio, _shown
-from puffer_frames.mechanisms.sequential.mechanism import _measured, table_rows
+from puffer_frames.mechanisms.sequential.mechanism import _measured, table_record, table_rows
 from puffer_frames.verbs.plans import plan as plan_module
 from puffer_frames.verbs.plans.file import digest_of
 
@@ -113,7 +115,7 @@ def test_its_certificate(plan, people, tmp_path):
     released.puffer.report(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "Compute figures from the file as it is" in page
-    assert "each value was replaced by a random one of its column" in page
+    assert "replaced at random" in page
     assert plan.check(people.head(500)).verdict == "covered"
     assert "under the network" in plan.check(people.head(500)).why
 
@@ -163,15 +165,46 @@ def test_another_table_is_a_belief(people, tmp_path):
         assert "elsewhere" not in str(caught.value)
 
 
-def test_attacks_are_on_the_secrets_that_have_rows_enough(people):
+def test_attacks_are_on_the_secrets_that_have_rows_enough(people, tmp_path):
     rare = people.assign(group=people["group"].where(people.index % 37 != 5, "c"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fitted, "REFUSED", 100.0)
-        plan = calibrate(rare, **asked())
-        few = calibrate(rare.head(120), **asked())
+        with pytest.warns(WeakGuaranteeWarning, match="no attack was tried on 'c'"):
+            plan = calibrate(rare, **asked())
+        with pytest.warns(WeakGuaranteeWarning, match="no attack was tried on 'a', 'b', 'c'"):
+            few = calibrate(rare.head(120), **asked())
     assert (plan.held.secrets, len(plan.held.raw), few.held) == ((0, 1), 2, None)
-    assert "held-out rows of the 2 of 3 secrets that have enough rows" in re.sub(r"\s+", " ", str(plan))
-    assert "of the 2 of 3 secrets" in str(certificate_of(plan.release(rare)))
+    assert "NOT attacked, of too few rows: 'c'" in re.sub(r"\s+", " ", str(plan))
+    certificate = certificate_of(plan.release(rare))
+    assert "of the 2 of 3 secrets" in str(certificate)
+    assert certificate.warnings == ("table-few-attacked",)
+    certificate.report(tmp_path / "page.html")
+    assert "NO ATTACK WAS TRIED ON 'c'" in Page((tmp_path / "page.html").read_text()).text
+
+
+def test_expected_changes_follow_from_the_plan_and_are_near_what_a_release_does(plan, people, tmp_path):
+    """Of levels, of cells and of functions of other columns; a file has them, and they are on the certificate."""
+    released = plan.release(people, rng=3)
+    changes, certificate = plan.changes, certificate_of(released)
+    for name in ("town", "own", "code"):
+        other = released[name] != people[name]
+        assert abs(changes[name].share - other.mean()) < 0.05
+        assert abs(changes[name].most - other.groupby(people["group"]).mean().max()) < 0.07
+        assert certificate.table["changed"][name] == round(changes[name].share, 2)
+    assert abs(changes["age"].share - plan.kept.changed["age"]) < 0.05
+    assert changes["code"].distance == pytest.approx(changes["code"].share)  # its values are 1 and 2
+    plan.save(tmp_path / "plan.json")
+    assert load_plan(tmp_path / "plan.json").changes == changes
+    with_none = [replace(step, moves=None) for step in plan.plan.steps]
+    earlier = replace(plan.fitted, plan=replace(plan.plan, steps=tuple(with_none)))
+    assert "changed" not in table_record(earlier)
+    assert not {s.key for s in _measured(earlier)} & {"table-changed", "table-figures"}
+    certificate.report(tmp_path / "page.html")
+    page = Page((tmp_path / "page.html").read_text())
+    share = f"about {100 * certificate.table['changed']['town']:.0f} %"
+    assert page.row("town")[1] == share
+    assert "at most its share of changed values" in page.text
+    assert page.row("networks fitted again")[0].endswith("in 99 % of rows")
 
 
 def test_a_plan_of_many_columns_is_one_screen(plan, monkeypatch):
@@ -285,10 +318,30 @@ def edits():
         row = step["weights"]["entries"][0][1][0]
         row[0], row[1] = row[0] - 1000, row[1] + 1000
 
+    def moves(plan):
+        plan["plan"]["plan"]["steps"][0]["moves"]["entries"][0][0][0] += 0.1
+
     def unknown(plan):
         plan["plan"]["options"]["known"] = []
 
-    return [weights, cap, epsilon, reserve, law, reader, twice, source, edges, tree, rare, step, again, sees, unknown]
+    return [
+        weights,
+        cap,
+        epsilon,
+        reserve,
+        law,
+        reader,
+        twice,
+        source,
+        edges,
+        tree,
+        rare,
+        step,
+        again,
+        sees,
+        moves,
+        unknown,
+    ]
 
 
 @pytest.mark.parametrize("edit", edits(), ids=lambda edit: edit.__name__)
@@ -359,6 +412,7 @@ ALWAYS = {
     *("beliefs", "records", "other-columns", "per-record", "learned"),
     *("table", "table-loss", "table-readers", "table-refits", "table-planned", "table-laws", "table-some"),
     *("table-again", "table-shifted", "channel-unlike", "channel-levels", "channel-draw"),
+    *("table-changed", "table-figures"),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.columns import channel_groups
@@ -34,6 +34,8 @@ _OPEN = (
 )
 
 
+_LONGEST = 90
+"""So many characters of a sentence that stands elsewhere on the page are enough to find it."""
 _PER = ("per-record", "per-time", "per-node")
 
 
@@ -72,9 +74,21 @@ def checklist(certificate: Fields, /, *, justification: str | None, audit: Claim
             [_said(certificate.review, "review"), claim("recall")],
         ),
     ]
+    said = {one.text for one in certificate.statements}
     return [
-        (question, asked, " ".join(map(str, found)) or "Not in the certificate.") for question, asked, found in rows
+        (question, asked, " ".join(_short(one, said) for one in found) or "Not in the certificate.")
+        for question, asked, found in rows
     ]
+
+
+def _short(one: Claim, said: Collection[str]) -> str:
+    """A sentence; of one of the certificate, which another part of the page has, how it begins."""
+    if one.text not in said:
+        return str(one)
+    start = one.text.partition(": ")[0].rstrip(".")
+    if len(start) > _LONGEST:
+        start = start[:_LONGEST].rpartition(" ")[0] + " …"
+    return f"“{start}”: on this page ({one.ground})."
 
 
 def _use(certificate: Fields) -> Claim:

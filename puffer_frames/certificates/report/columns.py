@@ -9,9 +9,10 @@ from puffer_frames.certificates.report.markup import EMPTY
 from puffer_frames.certificates.report.pictures import Bar, bars
 from puffer_frames.certificates.report.words import Claim, claim
 from puffer_frames.certificates.text import channel_texts, headline, is_of_other_rows, scale_text
-from puffer_frames.numbers.presentation import at_most, plain, shown, shown_names
+from puffer_frames.numbers.presentation import at_most, plain, rounded_up, shown, shown_names
 
-HEADS = ("Column", "What was done", "Scale", "Mean error", "Spread", "Error of a constant")
+_HEADS = ("Column", "What was done", "Scale", "Mean error", "Spread", "Error of a constant")
+_CHANGED_HEADS = ("Column", "What was done", "Values changed", "Of the secret with most", "Moved, on average")
 _ANY_LEVELS = "any law of these levels (pure loss)"
 _OF_ROWS = "the frequencies of these rows"
 _MOST_NAMES = 40
@@ -28,15 +29,35 @@ def column_rows(certificate: Fields, /) -> list[tuple[str, ...]]:
         rows.append((named, text.removeprefix(f"{named}: "), EMPTY, printed, EMPTY, EMPTY))
     derived = certificate.table.get("derived", {})
     drawn = tuple(name for name in certificate.table.get("order", ()) if name not in derived)
+    if "changed" in certificate.table:
+        rows, drawn, derived = [_changed(certificate, name) for name in certificate.public], (), {}
     beside = "beside the answers: labels, and figures of the noise" if certificate.answers else "released as it was"
     fates = (
         (drawn, "each value was replaced by a random one of its column, often by its own"),
         (tuple(derived), f"computed from the released {shown_names(tuple(dict.fromkeys(derived.values())))}"),
         (certificate.given, "released as it was; the guarantee is beyond what it tells"),
         (certificate.kept, beside if certificate.answers else f"{beside}, outside the guarantee"),
-        (certificate.withheld, "left out of the release"),
     )
-    return rows + [(_listed(names), done, *[EMPTY] * 4) for names, done in fates if names]
+    blank = [EMPTY] * (len(column_heads(certificate)) - 2)
+    return rows + [(_listed(names), done, *blank) for names, done in fates if names]
+
+
+def column_heads(certificate: Fields, /) -> tuple[str, ...]:
+    """Of the table that these are the rows of."""
+    return _CHANGED_HEADS if "changed" in certificate.table else _HEADS
+
+
+def _changed(certificate: Fields, name: str) -> tuple[str, ...]:
+    """A column of a whole table, and what a release does to it under the network."""
+    found = certificate.table
+    source, far = found["derived"].get(name), found["moved"].get(name)
+    return (
+        shown(name),
+        f"computed from the released {shown(source)}" if source else "replaced at random",
+        f"about {100 * found['changed'][name]:.0f} %",
+        f"about {100 * found['changed_most'][name]:.0f} %",
+        EMPTY if far is None else f"about {far:g}",
+    )
 
 
 def channel_groups(certificate: Fields, /) -> list[tuple[str, ...]]:
@@ -120,8 +141,13 @@ def robustness(certificate: Fields, /) -> list[tuple[str, float, str]]:
         losses = [found[word] for found in certificate.wider.values() if word in found]
         if losses:
             rows.append((laws, *at_most(max(losses))))
+        elif certificate.table:
+            tail = certificate.table["refits"]["tail"]
+            rows.append(("networks fitted again", tail, f"{rounded_up(tail, digits=3):g} in 99 % of rows"))
         elif not certificate.answers and not (channel and word == "any law"):
-            rows.append((laws, math.nan, "not computed"))
+            alone = certificate.facts.whole_rows or bool(certificate.strata)
+            reason = "possible for one column by itself only" if alone else "too many secrets, or no bound was found"
+            rows.append((laws, math.nan, f"not computed: {reason}"))
     caps = [found.get("cap") for found in certificate.channels.values()]
     if caps and channel and not any("any law" in found for found in certificate.wider.values()):
         cap = math.inf if None in caps else max(float(cap) for cap in caps if cap is not None)
@@ -133,7 +159,8 @@ def robustness_picture(certificate: Fields, /) -> str:
     """The same as bars, with a line at what was asked for."""
     what = "Delta at this epsilon" if certificate.delta else "Pure loss"
     rows = [row for row in robustness(certificate) if not math.isnan(row[1])]
-    comparable = [row for row in rows if not (certificate.delta and row[0] == _ANY_LEVELS)]
+    aside = bool(certificate.delta or certificate.table)  # of another measure, or far off the picture
+    comparable = [row for row in rows if not (aside and row[0] == _ANY_LEVELS)]
     if len(comparable) < 2:
         return ""
     bars_of = [

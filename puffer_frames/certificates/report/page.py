@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.checklist import checklist
 from puffer_frames.certificates.report.columns import (
-    HEADS,
+    column_heads,
     column_rows,
     error_pictures,
     robustness,
@@ -127,12 +127,20 @@ def _released(certificate: Fields) -> str:
     about = [(label, shown(getattr(certificate, name) or NOT_SAID)) for name, label in _ABOUT.items()]
     found = dict(certificate_rows(certificate))
     rows = [*about, ("Released", found["released"]), ("Protects", certificate.subject)]
+    if "not released" in found:
+        rows.append(("Left out", found["not released"]))
     if "covers" in found:
         rows.append(("Secrets", found["covers"]))
+    if certificate.rarest is not None:
+        rows.append(("Smallest group", _rarest(certificate.rarest).text))
     table_of = named_rows(rows, caption="What the issuer says, and what the certificate holds", kind="about")
     said = paragraph(claim("about-how").text) if any(text == NOT_SAID for _, text in about) else ""
     changed = paragraph(claim("changed").text) if certificate.derived else ""
     return section("released", "What was released", table_of, said, changed)
+
+
+def _rarest(rows: int) -> Claim:
+    return claim("smallest-group", rows=f"{rows:,}") if rows else claim("smallest-few")
 
 
 def _promise(certificate: Fields) -> str:
@@ -199,7 +207,8 @@ def _open(certificate: Fields) -> list[str]:
         return found
     secret = shown_names(certificate.secret)
     order = "" if certificate.facts.shuffled else "; the order of the rows"
-    return [claim("values-told", secret=secret).text, claim("who-is-in", order=order).text, *found]
+    first = [claim("values-told", secret=secret).text, claim("who-is-in", order=order).text]
+    return [*first, *found, *([] if certificate.rarest is None else [claim("smallest-tells").text])]
 
 
 def _use(certificate: Fields) -> list[str]:
@@ -231,11 +240,13 @@ def _what(certificate: Fields) -> str:
 
 def _columns(certificate: Fields) -> str:
     caption = "In the units of each column; spread and error of a constant are estimated from the released values"
+    if "changed" in certificate.table:
+        caption = "Under the fitted network. Numbers are in cells of values: counted are changes to another cell"
     return section(
         "columns",
         "Columns, and their error",
-        table(HEADS, column_rows(certificate), caption=caption, kind="numbers"),
-        *(paragraph(one.text) for one in useless(certificate)),
+        table(column_heads(certificate), column_rows(certificate), caption=caption, kind="numbers"),
+        *(paragraph(one.text) for one in (*stated(certificate, ("table-changed",)), *useless(certificate))),
         beside(*error_pictures(certificate)),
     )
 
@@ -269,9 +280,8 @@ def _releases(found: Releases | None) -> str:
 def _signature(certificate: Fields, digest: tuple[str, str] | None) -> list[str]:
     state = claim("signed" if certificate.signature else "unsigned")
     rows = [
-        ("This page was made", datetime.now(UTC).date().isoformat()),
+        ("This page was made", f"{datetime.now(UTC).date().isoformat()}; puffer_frames {certificate.version}"),
         ("Fingerprint of the release", certificate.fingerprint),
-        ("Package", f"puffer_frames {certificate.version}"),
     ]
     key = " --public-key KEY.pem" * bool(certificate.signature)
     name = "FILE" if digest is None else shlex.quote(digest[0])
@@ -286,9 +296,10 @@ def _signature(certificate: Fields, digest: tuple[str, str] | None) -> list[str]
 def _annex(certificate: Fields) -> str:
     """Rows of the certificate's text that no part above has."""
     label, rows = "", []
+    above = {one.text for one in stated(certificate, _ROBUST if certificate.reproducible else (*BELIEVED, *_ROBUST))}
     for name, text in certificate_rows(certificate):
         label = name or label
-        if label in _ANNEX and not (certificate.table and label == "measured"):
+        if label in _ANNEX and text not in above and not (certificate.table and label == "measured"):
             rows.append((name or label, text))
     return named_rows(_joined(rows), caption="All that the certificate says beside the parts above")
 

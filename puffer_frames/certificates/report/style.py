@@ -56,34 +56,34 @@ svg .alarm { fill: var(--warn); } svg .mark { stroke: var(--warn); stroke-width:
   .wide td.none { display: none; }
   .wide td::before { content: attr(data-head) ": "; color: var(--soft); }
 }
-@page { size: A4; margin: 10mm 12mm 11mm; }
+@page { size: A4; margin: 9mm 12mm; }
 @media print {
   :root { color-scheme: light; --ink: #000; --soft: #444; --line: #bbb; --paper: #fff; --bar: #2f6f9f; --rest: #9fb4c4;
     --warn: #a40e26; --warn-paper: #fff; }
-  body { font-size: 8pt; line-height: 1.24; }
+  body { font: 7.8pt/1.22 "Segoe UI", "Helvetica Neue", Arial, "DejaVu Sans Condensed", sans-serif; }
   main { max-width: none; padding: 0; }
   h1 { font-size: 13pt; margin: 0 0 2pt; }
-  h2 { font-size: 9.5pt; margin: 3pt 0 0; break-after: avoid; }
+  h2 { font-size: 9pt; margin: 2pt 0 0; break-after: avoid; }
   h3 { font-size: 8pt; margin: 3pt 0 0; break-after: avoid; }
   p, ul { margin: .5pt 0; }
   ul { padding-left: 9pt; }
-  table { font-size: 7.8pt; margin: 1pt 0; }
+  table { font-size: 7.5pt; margin: 1pt 0; }
   caption, figcaption { font-size: 7pt; padding: 0; }
   th, td { padding: .8pt 4pt .8pt 0; }
-  tr, figure, .box { break-inside: avoid; }
+  tr, figure, li { break-inside: avoid; }
   .lead { font-size: 9pt; }
   .notice, .box { padding: 2pt 5pt; border-width: 1pt; margin: 4pt 0; }
-  .box ul, .small ul { columns: 2; column-gap: 12pt; }
+  .box:not(.warnings) ul, .small ul { columns: 2; column-gap: 12pt; }
   .pictures { gap: 0 14pt; flex-wrap: nowrap; }
   .pictures figure { max-width: 62mm; flex: 1 1 45mm; margin: 1pt 0; }
   .aside { width: 62mm; margin: 0 0 2pt 6mm; }
-  .small, .small table { font-size: 6.7pt; line-height: 1.18; }
+  .small, .small table { font-size: 6.5pt; line-height: 1.16; }
   .small table:not(.wide) th, .asked th:first-child { width: 17%; } .asked th:nth-child(2) { width: 9%; }
   .keep { break-inside: avoid; }
-  .about tbody { display: grid; grid-template-columns: 1fr 1fr; column-gap: 12pt; }
-  .about tr { display: grid; grid-template-columns: 32% 1fr; }
-  table.about th { width: auto; }
-  .sign th { padding: 5pt 4pt 6pt 0; }
+  table.about, .about caption, .about tbody { display: block; }
+  .about tr { display: inline-table; table-layout: fixed; width: 48.5%; margin-right: 1.2%; vertical-align: top; }
+  table.about th { width: 30%; }
+  .sign th { padding: 4pt 4pt 5pt 0; }
 }
 """
 """One sheet for screen and print."""

@@ -17,7 +17,8 @@ def use_of(certificate: Fields, /) -> list[tuple[str, list[Claim]]]:
     if certificate.answers:
         return []
     if certificate.table:
-        return [("All columns", [claim("use-table", secret=shown_names(certificate.secret))])]
+        margins = [claim("use-margins")] if "changed" in certificate.table else [claim("use-no-margins")]
+        return [("All columns", [*margins, claim("use-table", secret=shown_names(certificate.secret))])]
     found = _of_noise(certificate)
     found += [(shown(name), _of_channel(certificate, name)) for name in certificate.channels]
     exact = [name for name, scale in certificate.scales.items() if not scale]
@@ -52,7 +53,7 @@ def _of_noise(certificate: Fields) -> list[tuple[str, list[Claim]]]:
                 if one is not None
             ]
             said.append(claim("use-slope", share=", ".join(shares)))
-        found.append((shown_names(plain), said))
+        found.append((shown_names(plain), [*said, claim("use-csv")]))
     return found
 
 
@@ -75,6 +76,7 @@ def _of_channel(certificate: Fields, name: str) -> list[Claim]:
     if "count" in found:
         cap = found.get("cap")
         kept = 1.0 if cap is None else 1.0 / (1.0 + (int(found["count"]) - 1) * math.exp(-float(cap)))
-        return [claim("use-response", kept=f"{kept:.3g}")] if kept < 1 else [claim("use-kept")]
+        other = (1 - kept) / max(1, int(found["count"]) - 1)
+        return [claim("use-response", kept=f"{kept:.3g}", other=f"{other:.3g}")] if kept < 1 else [claim("use-kept")]
     preserved = {"marginal": "use-shares", "mean": "use-mean"}
     return [claim(preserved.get(found.get("preserve") or "", "use-unknown"))]

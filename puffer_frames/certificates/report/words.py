@@ -73,6 +73,13 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "The values themselves: a released value may be the person's own, or near it. The promise is of {secret} "
         "alone; of anything else there is none.",
     ),
+    "smallest-group": ("measured", "The rarest secret has at least {rows} rows (rounded down to one digit)."),
+    "smallest-few": ("measured", "The rarest secret has fewer than 20 rows."),
+    "smallest-tells": (
+        "not covered",
+        "What the size of the smallest group tells: it is a count of the table, and rounded. To a reader who knows all "
+        "rows but one it may still tell the secret of that one.",
+    ),
     # how to use the file
     "use-noise": (
         "technical",
@@ -94,8 +101,9 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "use-response": (
         "technical",
-        "A label is the raw one with probability {kept}, else any other, all as likely: counts and differences between "
-        "groups come out too small, and `estimate` corrects them.",
+        "A label is the raw one with probability {kept}, else any other, each with {other}: counts and differences "
+        "between groups come out too small. The raw share of a label is about (its released share - {other}) / ({kept} "
+        "- {other}); `estimate` corrects means by group, too.",
     ),
     "use-response-strata": (
         "technical",
@@ -120,10 +128,21 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "Levels are changed with probabilities that are not published: figures are biased, and nobody outside can say "
         "by how much.",
     ),
+    "use-no-margins": (
+        "not covered",
+        "Compute figures from the file as it is. Nothing here tells their errors.",
+    ),
+    "use-margins": (
+        "measured",
+        "Compute figures from the file as it is. On average, and under the network: the share of rows with some values "
+        "of a column is off by at most its share of changed values, of several columns by at most the sum of theirs; "
+        "the mean of all rows is off by at most what the column moves, and the distance of values to that of their "
+        "cell. Mostly these are off by far less. Means by group and slopes have no such margin.",
+    ),
     "use-table": (
         "not covered",
-        "Compute figures from the file as it is. Nothing here tells their errors. Whatever rests on {secret}, or on "
-        "what tells of it, was changed on purpose: such comparisons are biased, mostly too small.",
+        "Whatever rests on {secret}, or on what tells of it, was changed on purpose: such comparisons are biased, "
+        "mostly too small.",
     ),
     "use-kept": (
         "technical",
@@ -131,9 +150,17 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "use-call": (
         "technical",
-        'In Python: frame = pandas.read_parquet("FILE"), then puffer_frames.estimate(frame, '
-        'puffer_frames.read_certificate("FILE")).mean("COLUMN"), or .regress, .quantile, .value_counts: figures of '
-        "the raw rows with standard errors and intervals.",
+        'In Python, of a Parquet file: figures = puffer_frames.estimate(pandas.read_parquet("FILE"), '
+        'puffer_frames.read_certificate("FILE")). Then figures.mean("X", by="GROUP"), .var("X"), .corr("X", "Y"), '
+        '.regress("Y", on=["X"]), .quantile("X", 0.5), .histogram("X", bins=10) or .value_counts("LABEL") of these '
+        "columns: figures of the raw rows with standard errors and intervals.",
+    ),
+    "use-csv": (
+        "technical",
+        "With a CSV file and this page alone, by hand: a mean of noisy values, of all rows or by a column that was "
+        "released as it was, has a standard error of at most their standard deviation / the root of their number; "
+        "variance and slope are corrected as said above. Histograms and quantiles need the certificate: ask for its "
+        'JSON, and read it with puffer_frames.Certificate.from_dict(json.load(open("JSON"))).',
     ),
     "changed": (
         "not covered",

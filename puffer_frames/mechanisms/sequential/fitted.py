@@ -126,8 +126,7 @@ def make_plan(
             means = [simulation.means(found, np.flatnonzero(own == context)) for context in range(len(centres))]
             tables = np.stack(each_of(means, partial(base_table, asked=asked), large=size > _FEW_LEVELS))
             step = Step(column=column, most=asked.most, reader_cap=asked.reader_cap, centres=centres, weights=tables)
-            simulation.release(step, found)
-            plan = replace(plan, steps=(*plan.steps, step))
+            plan = replace(plan, steps=(*plan.steps, replace(step, moves=simulation.release(step, found))))
     return plan
 
 
@@ -189,15 +188,22 @@ class _Simulation:
             laws=np.einsum("sr,srk->sk", mass, laws[0][:, rows]) / weights[:, None], shares=weights / weights.sum()
         )
 
-    def release(self, step: Step, laws: FloatArray) -> None:
-        """Release the next column."""
+    def release(self, step: Step, laws: FloatArray) -> FloatArray:
+        """Release the next column; its `Step.moves`."""
+        moves = np.zeros(step.weights.shape[1:])
         for walk, part in zip(self._walks, self._parts, strict=True):
             channels = walk.channels(step, laws[:, :, part])
             words = self._rng.integers(1 << TOTAL_BITS, size=part.stop - part.start, dtype=np.uint64)
-            walk.see(channels, drawn(channels.weights(self._codes[part, step.column], self._secrets[part]), words))
+            codes, secrets = self._codes[part, step.column], self._secrets[part]
+            weights = channels.weights(codes, secrets)
+            np.add.at(moves, (secrets, codes), np.ldexp(weights.astype(np.float64), -TOTAL_BITS))
+            walk.see(channels, drawn(weights, words))
         logs = np.concatenate([walk.logs[0] for walk in self._walks], axis=1)
         joint = self._shares[:, None] * np.exp(logs - logs.max(axis=0))
         self._mass = self._times * joint / joint.sum(axis=0)
+        moves[~moves.any(axis=(1, 2))] = moves.sum(axis=0)  # a secret so rare that no row was drawn
+        found: FloatArray = moves / moves.sum(axis=(1, 2), keepdims=True)
+        return found
 
 
 def _contexts(laws: FloatArray, most: int, rng: np.random.Generator) -> tuple[FloatArray, IndexArray]:
@@ -341,12 +347,26 @@ _WIDE = 100
 """Tables of more columns have few trees, too: the information of each pair of columns is computed for each tree."""
 _SIMULATED, _FEW_SIMULATED = 60_000, 20_000
 """Rows that contexts and base tables are found from; of small tables fewer."""
+_MOST_NAMED = 6
+"""Secrets that a sentence names."""
 _UNCHANGED = 0.01
 """A release in which fewer cells are others is nearly the table itself."""
 WARNED, REFUSED = 1.5, 2.0
 """Where 99 % of the losses under a refit of the network exceed so many times epsilon, there is a warning, or an error.
 """
 FEWEST_HELD, MOST_HELD = 2 * FEWEST_TESTED, 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What a release does to a column on average under the fitted network: it follows from the plan, not from rows."""
+
+    share: float
+    """Of values that become another one, or one of another cell."""
+    most: float
+    """The same of the secret whose values change most."""
+    distance: float | None
+    """Mean distance between the values of the two cells; None of labels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -506,10 +526,37 @@ class TableFit(SecretsOfPairs):
         return self.held is not None and self.held.shown > self.request.target.epsilon
 
     @property
-    def attacked_words(self) -> str:
-        """Which rows were attacked, where these are not of all secrets."""
-        tested, every = len(self.held.secrets) if self.held is not None else 0, len(self.rows_per_secret)
-        return f" of the {tested} of {every} secrets that have enough rows" * (tested < every)
+    def unattacked(self) -> tuple[Secret, ...]:
+        """Secrets that no attack was tried on: too few of their rows were held out."""
+        tried = () if self.held is None else self.held.secrets
+        return tuple(secret for k, secret in enumerate(self.rows_per_secret) if k not in tried)
+
+    @property
+    def unattacked_words(self) -> str:
+        """Their names, of many the first."""
+        more = f" and {len(self.unattacked) - _MOST_NAMED} more" * (len(self.unattacked) > _MOST_NAMED)
+        return ", ".join(map(repr, self.unattacked[:_MOST_NAMED])) + more
+
+    @property
+    def changes(self) -> Mapping[str, Change]:
+        """Per column; none of a plan from a file of an earlier version."""
+        counts = np.array(list(self.rows_per_secret.values()))
+        moves = {self.names[step.column]: step.moves for step in self.plan.steps}
+        found = {}
+        for column in self.columns:
+            joint = moves[column.source or column.name]
+            if joint is None:
+                return {}
+            codes = np.array(column.codes) if column.source is not None else np.arange(joint.shape[1])
+            by_secret = (joint * (codes[:, None] != codes)).sum(axis=(1, 2))
+            distance = None
+            if column.edges is not None:
+                values = np.array(column.levels, dtype=np.float64)[codes]  # of a missing one no distance
+                apart = np.nan_to_num(np.abs(values[:, None] - values))
+                distance = float(counts @ (joint * apart).sum(axis=(1, 2)) / counts.sum())
+            share = float(counts @ by_secret / counts.sum())
+            found[column.name] = Change(share=share, most=float(by_secret.max()), distance=distance)
+        return found
 
     def draw(self, key: ReleaseKey, /) -> TableDraw:
         """What a release does to the rows."""

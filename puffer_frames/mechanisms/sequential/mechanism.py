@@ -31,6 +31,7 @@ from puffer_frames.mechanisms.sequential.columns import (
     with_derived,
 )
 from puffer_frames.mechanisms.sequential.fitted import (
+    FEWEST_HELD,
     LEAST_SHARE,
     WARNED,
     TableFit,
@@ -121,6 +122,11 @@ def table_record(plan: TableFit, /) -> dict[str, Any]:
         "cap": plan.cap,
         "refits": {"delta": plan.worst_delta, "tail": plan.worst_tail, "auc": plan.worst_auc},
     }
+    if changes := plan.changes:  # whole percents: of these a single row moves next to nothing
+        record["changed"] = {name: round(change.share, 2) for name, change in changes.items()}
+        record["changed_most"] = {name: round(change.most, 2) for name, change in changes.items()}
+        moved = {name: change.distance for name, change in changes.items()}
+        record["moved"] = {name: float(f"{far:.2g}") for name, far in moved.items() if far is not None}
     if plan.held is not None:
         record["attacks"] = {
             "rows": plan.held.rows,
@@ -155,6 +161,8 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
         yield say("table-far")
     if plan.is_unchanged:
         yield say("table-unchanged")
+    if plan.changes:
+        yield from (say("table-changed"), say("table-figures"))
     yield say(
         "table-refits",
         delta=f"{rounded_up(plan.worst_delta, digits=2):g}",
@@ -165,19 +173,21 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
     if plan.held is None:
         yield say("table-unattacked")
         return
+    if plan.unattacked:
+        yield say("table-few-attacked", secrets=shown(plan.unattacked_words))
     if plan.is_exceeded:
         yield say("table-exceeds")
-    shown = math.floor(100 * plan.held.shown) / 100
+    least = math.floor(100 * plan.held.shown) / 100
     yield say(
         "table-attacks",
         rows=f"{plan.held.rows:,}",
-        some=plan.attacked_words,
+        some=f" of the {len(plan.held.secrets)} of {len(plan.rows_per_secret)} secrets that have enough rows for it,"
+        * bool(plan.unattacked),
         attackers=len(plan.held.attacks),
         auc=f"{rounded_up(max(plan.held.best), digits=2):g}",
         raw=f"{max(plan.held.raw):.2f}",
         allowed=f"{rounded_up(largest_auc(plan.request.target.epsilon), digits=3):g}",
-        shown=f"a loss of at least {shown:g}" if shown else "no lower bound of the loss",
-        left=" Secrets with fewer rows were not attacked." * bool(plan.attacked_words),
+        shown=f"a loss of at least {least:g}" if least else "no lower bound of the loss",
         confidence=confidence,
     )
 
@@ -287,6 +297,10 @@ def _check_law(law: NetworkLaw, sizes: tuple[int, ...], secrets: int) -> None:
 
 def _check_laws(laws: FloatArray) -> None:
     require(bool((laws > 0).all() and np.isfinite(laws).all()), "a probability that is none")
+    _check_sums(laws)
+
+
+def _check_sums(laws: FloatArray) -> None:
     require(bool((np.abs(laws.sum(axis=-1) - 1) < _NEAR).all()), "probabilities of another sum")
 
 
@@ -299,6 +313,9 @@ def _check_step(step: Step, plan: TableFit, size: int) -> None:
     require(step.weights.shape == (contexts, secrets, size, size) and contexts > 0, "tables of another shape")
     require(step.centres.shape == (contexts, secrets * size), "contexts of another shape")
     require(bool(np.isfinite(step.centres).all()), "a context that is none")
+    if step.moves is not None:
+        require(step.moves.shape == (secrets, size, size) and bool((step.moves >= 0).all()), "moves of another column")
+        _check_sums(step.moves.reshape(secrets, -1))
     for table in step.weights:
         _check_table(table, step, options)
 
@@ -363,9 +380,10 @@ def _hidden(plan: TableFit) -> str:
     best, raw = max(plan.held.best), max(plan.held.raw)
     told = "; THE RAW COLUMNS TELL NO MORE" * (best >= raw)
     return (
-        f"the best of {len(plan.held.attacks)} attackers tells the secret of held-out rows{plan.attacked_words} with "
-        "an AUC of "
+        f"the best of {len(plan.held.attacks)} attackers tells the secret of held-out rows with an AUC of "
         f"{best:.2f} (raw columns {raw:.2f}; epsilon allows {allowed:.2f} under the network){told}"
+        + f"; NOT attacked, of too few rows: {plan.unattacked_words}"
+        * bool(plan.unattacked)
     )
 
 
@@ -450,7 +468,14 @@ class FittedTable(TableFit, Fitted[CodedRows]):
                     hint="Add Bootstrap(5) to beliefs, take Sequential(step=.15), or release fewer columns.",
                 )
             )
-
+        if self.unattacked and self.options.holdout:
+            warn(
+                WeakGuaranteeWarning(
+                    f"no attack was tried on {self.unattacked_words}, of which fewer than {FEWEST_HELD} rows were "
+                    "held out: how well an attacker guesses these is not known; the certificate says so",
+                    hint="Merge rare secrets into one, or hold out more rows: Sequential(holdout=0.5) is the most.",
+                )
+            )
         if self.is_unchanged:
             warn(
                 WeakGuaranteeWarning(

@@ -153,6 +153,9 @@ class Step:
     """Of the contexts, shape (contexts, secrets * levels): whole numbers."""
     weights: Whole
     """Probabilities in units of 2**-62, shape (contexts, secrets, levels, outputs)."""
+    moves: FloatArray | None = None
+    """Probability of each level and output together given each secret, lifts included, of rows that were simulated from
+    the first belief: shape (secrets, levels, outputs). None in files of earlier versions."""
 
     @cached_property
     def by_input(self) -> FloatArray:

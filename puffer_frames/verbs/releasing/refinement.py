@@ -31,6 +31,7 @@ from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import plain, shown, upper_text
 from puffer_frames.papers.catalogue import PUBLISHED_FOR
 from puffer_frames.priors.prior import FloatArray
+from puffer_frames.scales.cautions import rarest_rows
 from puffer_frames.verbs.attached import certificate_of
 from puffer_frames.verbs.ledgers.refine_key import opened
 from puffer_frames.verbs.ledgers.reserved import LedgerArgument, Reserved
@@ -346,7 +347,8 @@ def _certificate(
     )
     links = [link["fingerprint"] for link in chain.links]
     found = release_certificate(later, release, refines=links, order_noted=noted)
-    return replace(found, refines=chain.links).of_codes(codes_text(later.request.null_values))
+    found = replace(found, refines=chain.links, rarest=rarest_rows(later.protected_rows(counts)))
+    return found.of_codes(codes_text(later.request.null_values))
 
 
 def _about(certificate: Certificate, given: About) -> About:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from puffer_frames.certificates.record import Certificate
@@ -15,6 +16,7 @@ from puffer_frames.mechanisms.request import RowsRequest
 from puffer_frames.mechanisms.seam import Fitted, Release
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.priors.prior import Secret
+from puffer_frames.scales.cautions import rarest_rows
 from puffer_frames.scales.drift import Batch
 from puffer_frames.verbs.releasing.refinable import check_refinable, note_rows
 from puffer_frames.verbs.requests.drawing import Drawing
@@ -67,7 +69,8 @@ def release_rows(
             batch=batch,
             unproved=unproved,
         )
-        return fitted.certificate(release).of_codes(codes_text(fitted.request.null_values))
+        found = replace(fitted.certificate(release), rarest=rarest_rows(fitted.protected_rows(rows_per_secret)))
+        return found.of_codes(codes_text(fitted.request.null_values))
 
     reserved = drawing.reserve(certificate(sum(rows_per_secret.values()), ()), frame)
     released = rows.release(fitted.draws(asked, key))
