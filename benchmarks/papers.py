@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 from papers_gaussian import GAUSSIAN
-from papers_printed import PRINTED, relaxed_scale
+from papers_printed import PRINTED
 from papers_releases import RELEASES
 from papers_rows import Row, Section, table
 from papers_series import SERIES
@@ -20,7 +20,7 @@ from papers_stable import STABLE
 from papers_users import MARITAL, USERS_SECTION
 
 from puffer_frames.core import Prior, smallest_scale
-from puffer_frames.papers import kantorovich_scale
+from puffer_frames.papers import kantorovich_scale, relaxed_scale
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 HEAD = """\
@@ -57,7 +57,8 @@ MISSING = """\
 - [D24]: the values of the curves of Figures 2, 3 and 4, which the text does not have; Figure 1, whose priors it does
   not tell. The rows on Figures 3 and 4 rest on a fit of three Gaussians of our own.
 - [DLYZ]: the values of the curves between the ends of their axes.
-- [SWC17]: the text of the paper, and the data of the slides: the rows make the same calls on other public series.
+- [SWC17]: the text of the paper, and the data of the slides: the rows make the same calls on other public series. The
+  two laws of the slides' picture of W∞, which is K − 1, are not told.
 - [GK16]: the rule is that of the code of [SWC17]; it was not compared with its text.
 - [ZA]: figures and table that its text does not have.
 - [BHGKM26]: its influence curves, and the mechanisms for Markov chains that it builds on them. They are not
@@ -78,8 +79,8 @@ def relaxed(folder: Path) -> Iterator[Row]:
         ours, setting = smallest_scale(laws, epsilon=0.1), f"{title}; ε = .1"
         published = kantorovich_scale(laws, epsilon=0.1)
         yield Row("[SWC17], [D22] W∞", setting, published, ours, "kantorovich_scale(priors, epsilon=0.1)")
-        published = relaxed_scale(*laws.values(), epsilon=0.1)
-        call, remark = "relaxed_scale(p, q, epsilon=0.1)", "its rule from its numbers"
+        published = relaxed_scale(laws, epsilon=0.1)
+        call, remark = "relaxed_scale(priors, epsilon=0.1)", "its rule from its numbers"
         yield Row("arXiv 2601.06385", setting, published, ours, call, remark)
 
 

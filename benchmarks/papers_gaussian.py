@@ -76,7 +76,7 @@ def conditions() -> Iterator[Row]:
 
 def sums_of_gaussians() -> Iterator[Row]:
     """Corollary 1(a), (7) to (11): whether one user is in a sum of Gaussians."""
-    alike = [(k, v, 0.3) for k, v in ((1, 9), (5, 1), (5, 9), (5, 25), (40, 25))]
+    alike = [(k, v, 0.3) for k, v in ((1, 9), (4, 9), (5, 1), (5, 9), (5, 25), (40, 25))]
     for users, variance, delta in [*alike, (5, 9, 1e-5)]:
         laws = {k: Prior.gaussian(1, math.sqrt(variance)) for k in range(users)}
         published, ours = gaussian_presence_scale(laws, epsilon=1, delta=delta), _presence(laws, delta=delta)

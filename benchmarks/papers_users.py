@@ -70,7 +70,8 @@ def values() -> Iterator[Row]:
             )
             answer = f"the {query} of four users" + f", by {divisor}" * bool(divisor)
             needed = ours / (divisor or 1)
-            yield Row(where, f"{answer}, one of whom reports 5 or {other}; ε = 1", found["scale"].iloc[0], needed, call)
+            setting, said = f"{answer}, one of whom reports 5 or {other}; ε = 1", printed if query == "sum" else None
+            yield Row(where, setting, found["scale"].iloc[0], needed, call, printed=said)  # Figures 1 and 2
 
 
 def presence() -> Iterator[Row]:
@@ -103,7 +104,7 @@ def presence() -> Iterator[Row]:
         law = Prior.bernoulli(p)
         setting, ours = f"P(1) = {p} or absent; ε = 1", smallest_scale({"present": law, "absent": NOBODY}, epsilon=1)
         call = f"bernoulli_presence_scale({p}, epsilon=1)"
-        yield Row("[DLYZ] (15)", setting, bernoulli_presence_scale(p, epsilon=1), ours, call)
+        yield Row("[DLYZ] (15)", setting, bernoulli_presence_scale(p, epsilon=1), ours, call, printed="formula")
         call = f"presence_bound_scale({{1: Prior.bernoulli({p})}}, epsilon=1)"
         yield Row("[DLYZ] (14)", setting, presence_bound_scale({1: law}, epsilon=1), ours, call)
 
@@ -148,9 +149,11 @@ def binary() -> Iterator[Row]:
     for epsilon in (0.05, 0.1, 1):
         setting, ours = f"P(1) = .2 or .9; ε = {epsilon}", bernoulli_exact_scale(BINARY, epsilon=epsilon)
         call = f"bernoulli_scale(priors, epsilon={epsilon})"
-        yield Row("[DLYZ] Lemma 5", setting, bernoulli_scale(BINARY, epsilon=epsilon), ours, call)
+        printed = 10 if epsilon == 0.1 else "1/ε"  # the top of the axis of Figure 9
+        yield Row("[DLYZ] Lemma 5", setting, bernoulli_scale(BINARY, epsilon=epsilon), ours, call, printed=printed)
         call = f"bernoulli_neighbour_scale(0.2, 0.9, epsilon={epsilon})"
-        yield Row("[DLYZ] Lemma 6", setting, bernoulli_neighbour_scale(0.2, 0.9, epsilon=epsilon), ours, call)
+        published = bernoulli_neighbour_scale(0.2, 0.9, epsilon=epsilon)
+        yield Row("[DLYZ] Lemma 6", setting, published, ours, call, printed="formula")
     falling = {"p": Prior.bernoulli(0.9), "q": Prior.bernoulli(0.2)}
     published, ours = bernoulli_neighbour_scale(0.9, 0.2, epsilon=1), bernoulli_exact_scale(falling, epsilon=1)
     wrong = printed_neighbours(0.9, 0.2, epsilon=1)
@@ -180,6 +183,13 @@ def real_classes(folder: Path) -> Iterator[Row]:
         yield Row("[DLYZ] experiments, (14)", setting, published, ours, "presence_bound_scale({0: law}, epsilon=1)")
         published = presence_scale({0: law}, epsilon=1)
         yield Row("[DLYZ] experiments, (13)", setting, published, ours, "presence_scale({0: law}, epsilon=1)")
+    race = tables(folder)["race"]
+    totals, white = race.groupby("race", as_index=False).sum(), int(race.value[race.race == "White"].sum())
+    whole = {"unit": "race", "value": "value", "protect": "value-or-absence", "pairs": [(white, None)], "epsilon": [1]}
+    found, call = asked(totals, "totals", "aggregate", **whole)
+    asks = presence_bound_scale({0: classes(folder)["education-num of one White person"]}, epsilon=1)
+    remark = NOT_SOUND + "its rule is for one row; the second number is that of the class, whose total is one value"
+    yield Row("[DLYZ] 4.3.1", "all White rows, there or removed; ε = 1", asks, found["scale"].iloc[0], call, remark)
     found, call = asked(tables(folder)["race"], "adult", "aggregate", **of_class("race", "White"), epsilon=[1])
     law = classes(folder)["education-num of one White person"]
     ours = smallest_scale({"present": law, "absent": NOBODY}, epsilon=1)

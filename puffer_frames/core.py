@@ -7,8 +7,9 @@
 (0.6908, 1.0)
 """
 
-from puffer_frames.loss.engine import hockey_stick, pure_loss, renyi_divergence
+from puffer_frames.loss.engine import hockey_stick, pure_loss
 from puffer_frames.loss.outcome import Bracket
+from puffer_frames.loss.renyi import renyi_divergence, renyi_epsilon
 from puffer_frames.mechanisms.batch_report import BatchReport
 from puffer_frames.mechanisms.channel.best import FoundChannel, best_channel
 from puffer_frames.noise.shares import add_share, shares_p_value
@@ -45,6 +46,7 @@ __all__ = [
     "network_scale",
     "pure_loss",
     "renyi_divergence",
+    "renyi_epsilon",
     "shares_p_value",
     "smallest_scale",
     "transport_plan",

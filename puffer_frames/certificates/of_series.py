@@ -14,7 +14,7 @@ from puffer_frames.numbers.arguments import Target
 from puffer_frames.papers.catalogue import EXACT_COUNT, NEIGHBOURS, WASSERSTEIN
 from puffer_frames.papers.quilt.scales import Chain
 from puffer_frames.priors.markov import ChainBox
-from puffer_frames.priors.network import BayesianNetwork
+from puffer_frames.priors.network import BayesianNetwork, NetworkRange
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.learned import Population
@@ -84,7 +84,9 @@ def _assumed(facts: SeriesFacts) -> Iterator[Statement]:
         yield say("warning-seed")
     if facts.networks:
         yield say("network", nodes=len(facts.networks[0]))
-        if len(facts.networks) > 1:
+        if isinstance(facts.networks, NetworkRange):
+            yield say("range-of-networks")
+        elif len(facts.networks) > 1:
             yield say("several-networks", networks=len(facts.networks))
         yield say("nodes-public")
         return

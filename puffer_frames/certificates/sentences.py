@@ -39,6 +39,11 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "assumed",
         "The states of the {nodes} nodes depend on one another as the given Bayesian network says, on nothing else.",
     ),
+    "range-of-networks": (
+        "assumed",
+        "The guarantee holds for two networks and all between them, whose tables are 1 - w times those of the first "
+        "and w times those of the second, with one w for all nodes; for no others.",
+    ),
     "several-networks": ("assumed", "The guarantee holds for each of {networks} networks, and for no others."),
     "nodes-public": ("assumed", "The nodes and the list of states are public."),
     "any-dependence": ("assumed", "The values of a series may depend on one another in any way; series do not."),

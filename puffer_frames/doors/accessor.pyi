@@ -26,7 +26,7 @@ from puffer_frames.mechanisms.arguments import (
 from puffer_frames.mechanisms.noise.options import CalibrationWord
 from puffer_frames.noise.families import NoiseArgument
 from puffer_frames.noise.stream import RandomSource
-from puffer_frames.priors.network import BayesianNetwork
+from puffer_frames.priors.network import BayesianNetwork, NetworkRange
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.scales.chains import ChainArgument
 from puffer_frames.scales.learned import LearnedBelief
@@ -165,7 +165,7 @@ class PufferAccessor(Generic[Frame, Answer]):
         counts: bool = True,
         per: Literal["pooled", "unit", "both"] = "pooled",
         gaps: Literal["bridge", "independent"] = "bridge",
-        network: BayesianNetwork | Sequence[BayesianNetwork] | None = None,
+        network: BayesianNetwork | NetworkRange | Sequence[BayesianNetwork] | None = None,
         ledger: LedgerArgument = None,
         about: About = None,
         rng: RandomSource = None,

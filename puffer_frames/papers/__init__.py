@@ -3,6 +3,7 @@
 from puffer_frames.papers.bernoulli import bernoulli_exact_scale, bernoulli_scale
 from puffer_frames.papers.bounded import bounded_scales
 from puffer_frames.papers.gaussian import (
+    coupling_scale,
     gaussian_scale,
     mixture_scale,
     tau_star,
@@ -10,7 +11,7 @@ from puffer_frames.papers.gaussian import (
     translation_scale,
     ubm_scale,
 )
-from puffer_frames.papers.kantorovich import kantorovich_scale
+from puffer_frames.papers.kantorovich import kantorovich_scale, relaxed_scale
 from puffer_frames.papers.neighbours import neighbour_scale
 from puffer_frames.papers.quilt.networks import network_quilt_scale
 from puffer_frames.papers.quilt.scales import quilt_approx_scale, quilt_scale
@@ -30,6 +31,7 @@ __all__ = [
     "bernoulli_presence_scale",
     "bernoulli_scale",
     "bounded_scales",
+    "coupling_scale",
     "gaussian_presence_scale",
     "gaussian_scale",
     "kantorovich_scale",
@@ -40,6 +42,7 @@ __all__ = [
     "presence_scale",
     "quilt_approx_scale",
     "quilt_scale",
+    "relaxed_scale",
     "sum_of_users",
     "tau_star",
     "tau_star_bound",

@@ -14,8 +14,8 @@ from puffer_frames.numbers.arguments import Target, check_word
 from puffer_frames.numbers.rounding import subtract_up
 from puffer_frames.papers.bernoulli import bernoulli_scale
 from puffer_frames.papers.bounded import bounded_scales
-from puffer_frames.papers.gaussian import gaussian_scale, mixture_scale, translation_scale, ubm_scale
-from puffer_frames.papers.kantorovich import kantorovich_scale
+from puffer_frames.papers.gaussian import coupling_scale, gaussian_scale, mixture_scale, translation_scale, ubm_scale
+from puffer_frames.papers.kantorovich import kantorovich_scale, relaxed_scale
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Prior, Secret
 
@@ -105,6 +105,16 @@ def _mixture(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs)
     return mixture_scale(priors, epsilon=target.epsilon, delta=target.delta, pairs=pairs)
 
 
+def _coupling(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float | None:
+    if not target.delta:
+        return None
+    return coupling_scale(priors, epsilon=target.epsilon, delta=target.delta, pairs=pairs)
+
+
+def _relaxed(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float:
+    return relaxed_scale(priors, epsilon=target.epsilon, pairs=pairs)  # pure privacy is more than any delta
+
+
 def _ubm(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float:
     return ubm_scale(priors, epsilon=target.epsilon, pairs=pairs)  # pure privacy is more than any delta
 
@@ -154,6 +164,21 @@ MIXTURE = Theorem(
     condition="mean component distance under the optimal W2 plan / epsilon",
     model="a Gaussian mixture per secret",
     scale=_mixture,
+)
+COUPLING = Theorem(
+    name="coupling",
+    source="[D24] (31), (35)",
+    condition="mean of [1 - e^(epsilon - distance / b)]+ over the plan at most delta",
+    model="a Gaussian mixture per secret",
+    scale=_coupling,
+)
+RELAXED = Theorem(
+    name="relaxed",
+    source="[D22] Theorem 2, [DLYZ] (20), in both orders",
+    condition="mean of e^(distance / b) over the plan, given either end, at most e^epsilon",
+    model="the observed frequencies of each secret",
+    scale=_relaxed,
+    discrete=True,
 )
 UBM = Theorem(
     name="ubm",
@@ -213,10 +238,10 @@ WASSERSTEIN = Theorem(name="Wasserstein mechanism", source="[SWC17] section 3")
 NEIGHBOURS = Theorem(name="influences of neighbours", source="[GK16], as in [SWC17]; docs/theory.md, section 10")
 ENTRY = Theorem(name="one entry, as if nothing depended on it", source="[SWC17]")
 
-MIXTURES = (MIXTURE, UBM)
+MIXTURES = (MIXTURE, COUPLING, UBM)
 """Those whose fitted model depends on how many components are asked for."""
 THEOREMS: Mapping[str, Theorem] = {
-    t.name: t for t in (TRANSLATION, GAUSSIAN, MIXTURE, UBM, KANTOROVICH, BERNOULLI, BOUNDED)
+    t.name: t for t in (TRANSLATION, GAUSSIAN, MIXTURE, COUPLING, UBM, KANTOROVICH, RELAXED, BERNOULLI, BOUNDED)
 }
 """Those of columns, by the argument `theorem`."""
 MECHANISMS: Mapping[str, Theorem] = {

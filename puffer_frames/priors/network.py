@@ -7,9 +7,11 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import comb
 
 from puffer_frames.errors import ArgumentError, PriorError, short_traceback
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
@@ -91,8 +93,7 @@ class BayesianNetwork:
             if ((array > 0) & (array < _LEAST)).any():
                 raise _not(f"the table of {name!r}", f"of probabilities that are 0 or at least {_LEAST:g}", "less")
             array.setflags(write=False)
-        if -sum(math.log10(array[array > 0].min()) for array in arrays) > _DIGITS + 1e-6:
-            raise _not("the tables", f"of least probabilities whose product is at least 1e-{_DIGITS}", "less")
+        _check_least(arrays)
         return cls(names=names, parents=listed, tables=tuple(arrays))
 
     def __len__(self) -> int:
@@ -109,10 +110,10 @@ class BayesianNetwork:
         n = len(self) + 2
         return 4.0 * UNIT_ROUNDOFF * n * (n * n + max(self.states) + 8)
 
-    def allows(self, states: Sequence[int], /) -> bool:
-        """Whether all nodes together may have these states, in the order of the nodes."""
+    def allowed(self, states: Sequence[int], /) -> list[bool]:
+        """Whether each node may have its state given those of its parents."""
         own = zip(self.tables, self.parents, states, strict=True)
-        return all(table[(*(states[parent] for parent in parents), state)] > 0 for table, parents, state in own)
+        return [table[(*(states[parent] for parent in parents), state)] > 0 for table, parents, state in own]
 
     def joint(self, nodes: Sequence[int], /) -> FloatArray:
         """Joint law of different nodes, by their numbers, shape (states of each...); raises as `counts`."""
@@ -129,24 +130,31 @@ class BayesianNetwork:
         ArgumentError
             Where nodes depend on so many others that a table would have more than 4 million entries.
         """
-        factors = [self._factor(k, adds[k]) for k in range(len(self))]
-        left = set(range(len(self))) - set(nodes)
-        entries = {k: _entries(factors, k) for k in left}
-        while left:
-            node = min(left, key=entries.__getitem__)
-            _check_entries(entries[node])
-            touched = [factor for factor in factors if node in factor.nodes]
-            factors = [factor for factor in factors if node not in factor.nodes]
-            factors.append(reduce(_Factor.times, touched).without(node))
-            left.remove(node)
-            entries |= {k: _entries(factors, k) for k in left.intersection(factors[-1].nodes)}
-        sums = sum(factor.table.shape[-1] - 1 for factor in factors) + 1
-        _check_entries(math.prod(self.states[node] for node in nodes) * sums)
-        whole = reduce(_Factor.times, factors)
-        order = [whole.nodes.index(node) for node in nodes]
-        return np.transpose(whole.table, (*order, len(order)))
+        return _eliminated([self.factor(k, adds[k]) for k in range(len(self))], nodes, self.states)
 
-    def _factor(self, node: int, adds: IndexArray) -> _Factor:
+    @short_traceback
+    def to(self, other: BayesianNetwork, /) -> NetworkRange:
+        """All networks from this one to another of the same nodes and parents, as the belief of `histogram`.
+
+        Raises
+        ------
+        PriorError
+            For other nodes, parents or numbers of states, and probabilities that are too small.
+
+        Examples
+        --------
+        >>> low, high = (BayesianNetwork.of({"ann": [1 - p, p]}) for p in (0.1, 0.5))
+        >>> len(low.to(high))
+        2
+        """
+        same = isinstance(other, BayesianNetwork) and (self.names, self.parents) == (other.names, other.parents)
+        if not same or self.states != other.states:
+            raise _not("the other network", "one of the same nodes, parents and states, in the same order", "another")
+        _check_least([np.append(*each) for each in zip(self.tables, other.tables, strict=True)])
+        return NetworkRange(self, other)
+
+    def factor(self, node: int, adds: IndexArray, /) -> _Factor:
+        """The table of a node, and what its states add."""
         nodes = (*self.parents[node], node)
         table = np.zeros((*self.tables[node].shape, int(adds.max()) + 1))
         table[..., np.arange(adds.size), adds] = self.tables[node]
@@ -204,6 +212,51 @@ class _Factor:
         return self.table.reshape(*(sizes.get(node, 1) for node in nodes), self.table.shape[-1])
 
 
+class NetworkRange(NamedTuple):
+    """All networks whose tables are 1 - w times those of `low` and w times those of `high`, with one w from 0 to 1."""
+
+    low: BayesianNetwork
+    high: BayesianNetwork
+
+    def counts(self, node: int, adds: Sequence[IndexArray], /) -> FloatArray:
+        r"""`BayesianNetwork.counts` of a node and sum, as a polynomial in w, shape (states, degree + 1, sums).
+
+        With c_m the entries, and d the number of nodes whose tables differ, it is
+        :math:`\sum_m \binom{d}{m} w^m (1 - w)^{d - m} c_m`: as if each of these nodes took its table of `high` with
+        probability w, c_m is the mean over all choices of m nodes. The m is a second digit of the sum.
+        """
+        base, factors = 1 + sum(int(own.max()) for own in adds), []
+        for k, own in enumerate(adds):
+            factor = self.low.factor(k, own)
+            if not np.array_equal(self.low.tables[k], self.high.tables[k]):
+                gap = np.zeros((*factor.table.shape[:-1], base - factor.table.shape[-1]))
+                table = np.concatenate([factor.table, gap, self.high.factor(k, own).table], axis=-1)
+                factor = _Factor(nodes=factor.nodes, table=table)
+            factors.append(factor)
+        found = _eliminated(factors, [node], self.low.states)
+        found = found.reshape(found.shape[0], -1, base)
+        return found / comb(found.shape[1] - 1, np.arange(found.shape[1]))[:, None]
+
+
+def _eliminated(factors: list[_Factor], nodes: Sequence[int], states: Sequence[int]) -> FloatArray:
+    """The product of all factors, summed up over all nodes but some; the last axis is the sum."""
+    left = set(range(len(states))) - set(nodes)
+    entries = {k: _entries(factors, k) for k in left}
+    while left:
+        node = min(left, key=entries.__getitem__)
+        _check_entries(entries[node])
+        touched = [factor for factor in factors if node in factor.nodes]
+        factors = [factor for factor in factors if node not in factor.nodes]
+        factors.append(reduce(_Factor.times, touched).without(node))
+        left.remove(node)
+        entries |= {k: _entries(factors, k) for k in left.intersection(factors[-1].nodes)}
+    sums = sum(factor.table.shape[-1] - 1 for factor in factors) + 1
+    _check_entries(math.prod(states[node] for node in nodes) * sums)
+    whole = reduce(_Factor.times, factors)
+    order = [whole.nodes.index(node) for node in nodes]
+    return np.transpose(whole.table, (*order, len(order)))
+
+
 def _entries(factors: Sequence[_Factor], node: int) -> int:
     """Entries of the table that the elimination of a node needs."""
     touched = [factor for factor in factors if node in factor.nodes]
@@ -220,6 +273,11 @@ def _check_entries(entries: int) -> None:
             got="a table of more than 4 million entries",
             hint="Split it, or leave out edges that matter little.",
         )
+
+
+def _check_least(arrays: Sequence[FloatArray]) -> None:
+    if -sum(math.log10(array[array > 0].min()) for array in arrays) > _DIGITS + 1e-6:
+        raise _not("the tables", f"of least probabilities whose product is at least 1e-{_DIGITS}", "less")
 
 
 def _listed(parents: object) -> list[Hashable]:

@@ -17,6 +17,7 @@ from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.threads import watched
 from puffer_frames.papers.catalogue import (
     BERNOULLI,
+    COUPLING,
     GAUSSIAN,
     KANTOROVICH,
     MIXTURE,
@@ -69,7 +70,7 @@ def learn(
       "auto": two values, bernoulli; at most 256, or more than 100 secrets, kantorovich; else Gaussian mixtures with the
       number of components of the smallest BIC: translation where every secret has one and a common variance has the
       smaller BIC, gaussian where every secret has one, gmm else.
-    - `components`: Number of components of "gmm" or "ubm"; by default by BIC, up to 5.
+    - `components`: Number of components of "gmm", "coupling" or "ubm"; by default by BIC, up to 5.
     - `coupled`: "auto" takes no other theorems than those of a coupling: translation or, without a model, kantorovich.
     - `radius`: How far a value may be from the one it was counted as; the observed frequencies are known up to it.
     """
@@ -94,7 +95,7 @@ def learn(
     chosen = THEOREMS[theorem]
     if chosen.discrete:
         return chosen, empirical, empirical
-    if chosen is MIXTURE:
+    if chosen in (MIXTURE, COUPLING):
         return chosen, _mixtures(counts, components), empirical
     if chosen is UBM:
         return chosen, _adapted(counts, components), empirical
@@ -115,7 +116,7 @@ def check_components(components: int | None, /, *, theorem: str) -> int | None:
     if theorem not in ("auto", *(each.name for each in MIXTURES)):
         raise ArgumentError(
             "components",
-            rule='given with theorem="gmm" or "ubm" only',
+            rule='given with theorem="gmm", "coupling" or "ubm" only',
             got=f"theorem={theorem!r}",
             hint="Leave it out.",
         )

@@ -9,14 +9,14 @@ from math import gcd, nextafter
 import numpy as np
 
 from puffer_frames.errors import ArgumentError, CalibrationError, short_traceback
-from puffer_frames.loss.atoms.counts import CountLoss, CountsLoss
+from puffer_frames.loss.atoms.counts import CountLoss, CountsLoss, RangeLoss
 from puffer_frames.loss.atoms.tilted import Law, normalised
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.arguments import Target
-from puffer_frames.numbers.rounding import divide_up, up
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, divide_up, up
 from puffer_frames.papers.catalogue import EXACT_NETWORK, MECHANISMS, PUBLISHED_FOR
 from puffer_frames.papers.quilt.networks import Counted, what_counts
-from puffer_frames.priors.network import BayesianNetwork
+from puffer_frames.priors.network import BayesianNetwork, NetworkRange
 from puffer_frames.priors.pairs import Pair
 from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.scales.choice import Choice, measure
@@ -102,12 +102,13 @@ def exact_of_networks(
     CalibrationError
         Where no noise is needed.
     """
-    if noise != PUBLISHED_FOR or (mechanism == "wasserstein" and counts.bins > 1):
+    ranged = isinstance(networks, NetworkRange)
+    if noise != PUBLISHED_FOR or (mechanism == "wasserstein" and (counts.bins > 1 or ranged)):
         raise ArgumentError(
             f'mechanism="{mechanism}"',
-            rule="for Laplace noise" + " and one count" * (mechanism == "wasserstein"),
-            got=f"{counts.bins} counts and {noise.title} noise",
-            hint='Use mechanism="quilt".',
+            rule="for Laplace noise" + " and one count of listed networks" * (mechanism == "wasserstein"),
+            got=f"{counts.bins} counts" + " of a range of networks" * ranged + f" and {noise.title} noise",
+            hint='Use mechanism="quilt", and list networks.' if ranged else 'Use mechanism="quilt".',
         )
     asked, (loss, unit) = counts.unrounded(target.pure, noise), exact_loss(networks, counts)
     least = smallest_scale_of(loss, asked)
@@ -143,14 +144,18 @@ def loss_of_networks(
     return min(whole, loss.pure(scale / unit).bracket.upper)
 
 
-def exact_loss(networks: Sequence[BayesianNetwork], counts: ReleasedCounts, /) -> tuple[CountLoss | CountsLoss, int]:
+def exact_loss(
+    networks: Sequence[BayesianNetwork], counts: ReleasedCounts, /
+) -> tuple[CountLoss | CountsLoss | RangeLoss, int]:
     """The loss of all released numbers, in units of a whole number.
 
     Some node has two possible states. Raises ArgumentError for tables that are too large.
     """
-    if counts.bins > 1:
+    if counts.bins > 1 and not isinstance(networks, NetworkRange):
         return _loss_of_counts(networks, counts.released), 1
     adds, unit = _adds_of(counts, networks)
+    if isinstance(networks, NetworkRange):
+        return _loss_of_range(networks, counts, adds), unit
     loss = _loss_of_sum(networks, [[adds[:states] for states in network.states] for network in networks])
     assert loss is not None  # some node has two states
     return loss, unit
@@ -206,6 +211,26 @@ def _loss_of_sum(networks: Sequence[BayesianNetwork], adds: Sequence[Sequence[In
     rows = Law(np.concatenate([law.mantissas for law in laws]), np.concatenate([law.exponents for law in laws]))
     ends_of_nodes = np.array(ends, dtype=np.intp)
     return CountLoss.of_times(secrets, rows, ends_of_nodes, pairs=tuple(pairs), error=_error(networks))
+
+
+def _loss_of_range(networks: NetworkRange, counts: ReleasedCounts, adds: IndexArray) -> RangeLoss:
+    """The loss of one sum under all networks of a range; raises ArgumentError for several, and too large tables."""
+    states, nodes = networks.low.states, len(networks.low)
+    sums = nodes * int(adds.max()) + 1
+    if counts.bins > 1 or _states_of(networks) * sums * nodes > _MOST_ENTRIES:
+        raise ArgumentError(
+            "a range of networks",
+            rule="for one count or sum of few nodes",
+            got=f"{counts.bins} counts of {nodes} nodes",
+            hint='Name one state (bins=["a"]), or list networks: network=[low, middle, high].',
+        )
+    own, laws = [adds[:one] for one in states], []
+    for node in range(nodes):
+        law = networks.counts(node, own)
+        possible = np.flatnonzero(law.any(axis=(1, 2)))
+        if possible.size > 1:
+            laws.append(([(0, node, int(state)) for state in possible], law[possible]))
+    return RangeLoss(laws, error=_error(networks) + 4 * UNIT_ROUNDOFF * nodes * sums * nodes)
 
 
 def _loss_of_counts(networks: Sequence[BayesianNetwork], released: Sequence[int]) -> CountsLoss:

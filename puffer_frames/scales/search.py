@@ -8,10 +8,12 @@ from functools import cache
 
 from scipy.optimize import brentq
 
-from puffer_frames.errors import CalibrationError, short_traceback
+from puffer_frames.errors import ArgumentError, CalibrationError, short_traceback
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.outcome import Loss, WorstCase
+from puffer_frames.loss.renyi import RenyiLoss
 from puffer_frames.noise.families import NoiseArgument, noise_family
+from puffer_frames.noise.laplace import Laplace
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.pairs import Pair, pairs_of
 from puffer_frames.priors.prior import Prior, Secret
@@ -55,6 +57,7 @@ def smallest_scale(
     delta: float = 0.0,
     pairs: str | Iterable[Sequence[Secret]] = "all",
     noise: NoiseArgument = "laplace",
+    order: float | None = None,
 ) -> float:
     r"""Smallest scale of the noise that makes every pair of secrets (epsilon, delta)-indistinguishable.
 
@@ -74,6 +77,9 @@ def smallest_scale(
     noise : "laplace", "gaussian" or a noise such as Stable(alpha=1.7)
         Gaussian noise needs a delta, stable noise has none. With stable noise the smallest scale is found for discrete
         priors; others are held to the loss of a shift by their W-infinity distance.
+    order : float, optional
+        Rényi privacy, of Laplace noise without a delta: the divergence of this order (`renyi_divergence`) is at most
+        epsilon for every pair, both orders.
 
     Returns
     -------
@@ -84,7 +90,7 @@ def smallest_scale(
     Raises
     ------
     ArgumentError
-        For an epsilon, delta, secret or noise out of range.
+        For an epsilon, delta, secret, noise or order out of range.
     CalibrationError
         Where no finite scale is confirmed, and for more pairs than can be compared one by one.
 
@@ -107,7 +113,17 @@ def smallest_scale(
     """
     target, family = Target.of(epsilon, delta), noise_family(noise)
     family.check(target)
-    return smallest_scale_of(privacy_loss(priors, pairs=pairs_of(priors, pairs), noise=family), target)
+    loss: Loss = privacy_loss(priors, pairs=pairs_of(priors, pairs), noise=family)
+    if order is not None:
+        if family != Laplace() or target.delta:
+            raise ArgumentError(
+                "order",
+                rule="given with Laplace noise and without a delta",
+                got=f"{family.title} noise and delta {target.delta:g}",
+                hint="renyi_epsilon gives the epsilon that follows for a delta.",
+            )
+        loss = RenyiLoss(loss, order)
+    return smallest_scale_of(loss, target)
 
 
 _EVEN_STEPS = 12

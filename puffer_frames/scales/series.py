@@ -24,7 +24,7 @@ from puffer_frames.papers.quilt.networks import network_quilts
 from puffer_frames.papers.quilt.nodes import Quilt, QuiltScale, Windows, gap_influence, gap_quilt, node_quilts
 from puffer_frames.papers.quilt.scales import Chain, approx_quilts, exact_quilts, largest_over
 from puffer_frames.priors.markov import ChainBox, MarkovChain
-from puffer_frames.priors.network import BayesianNetwork
+from puffer_frames.priors.network import BayesianNetwork, NetworkRange
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.choice import Choice, measure
 from puffer_frames.scales.networks import exact_of_networks, loss_of_networks
@@ -285,6 +285,13 @@ def _quilts(
         "quilt": partial(exact_quilts, epsilon=epsilon),
         "quilt-approx": partial(approx_quilts, epsilon=epsilon, rule="tight"),
     }
+    if isinstance(networks, NetworkRange):
+        raise ArgumentError(
+            "mechanism",
+            rule='"exact" or "group" with Laplace noise for a range of networks',
+            got="quilts",
+            hint="List networks: network=[low, middle, high].",
+        )
     if networks:  # all nodes are counted, so that quilts of releases of different states add up
         found = [network_quilts(network, [True] * whole.card, epsilon=epsilon) for network in networks]
         quilts = tuple(quilt for of_network in found for quilt in of_network)

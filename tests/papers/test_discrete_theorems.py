@@ -6,7 +6,13 @@ import pytest
 
 import puffer_frames  # noqa: F401
 from puffer_frames.core import Prior, pure_loss, smallest_scale, w_infinity
-from puffer_frames.papers import bernoulli_exact_scale, bernoulli_scale, kantorovich_scale
+from puffer_frames.papers import (
+    bernoulli_exact_scale,
+    bernoulli_neighbour_scale,
+    bernoulli_scale,
+    kantorovich_scale,
+    relaxed_scale,
+)
 
 ABOVE = 1e-6
 """A scale may be this fraction above the minimum, never below it."""
@@ -96,6 +102,21 @@ def test_bernoulli(epsilon, lemma_5, exact):
     assert closed == pytest.approx(exact, abs=5e-5)
     searched = smallest_scale(priors, epsilon=epsilon)
     assert closed * (1 - 1e-12) <= searched <= closed * (1 + ABOVE)
+
+
+def test_means_over_the_plan_in_both_orders():
+    """[DLYZ] (20) on Tables 3 and 4; of two values it is Lemma 6, and the truth is below it."""
+    users = {"p": Prior.empirical([1, 2, 4, 5], [4, 1, 1, 4]), "q": Prior.empirical([2, 3, 4], [1, 18, 1])}
+    table_4 = {"p": Prior.empirical([1, 2, 3, 4], [8, 9, 20, 3]), "q": Prior.empirical([2, 3, 4, 5], [3, 20, 9, 8])}
+    found = [relaxed_scale(laws, epsilon=e) for laws in (users, table_4) for e in (0.1, 0.5, 1)]
+    assert found == pytest.approx([18.7787, 3.7771, 1.9002, 16.3214, 3.3186, 1.6902], abs=6e-5)
+    rng = np.random.default_rng(5)
+    for p, q in rng.uniform(0.01, 0.99, size=(20, 2)):
+        epsilon = float(rng.choice([0.1, 1, 3]))
+        lemma_6 = max(bernoulli_neighbour_scale(*pair, epsilon=epsilon) for pair in ((p, q), (q, p)))
+        laws = {"p": Prior.bernoulli(p), "q": Prior.bernoulli(q)}
+        assert relaxed_scale(laws, epsilon=epsilon) == pytest.approx(lemma_6, rel=1e-9)
+    assert relaxed_scale({"s": users["p"], "t": users["p"]}, epsilon=1) == 0
 
 
 def test_bernoulli_closed_form_equals_the_search_on_any_two_values():

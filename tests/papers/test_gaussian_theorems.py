@@ -15,9 +15,11 @@ from puffer_frames import Noise, UnsoundTheoremWarning, load_plan
 from puffer_frames.core import Prior, fit_mixture, hockey_stick, pure_loss, smallest_scale
 from puffer_frames.errors import ArgumentError, PriorError
 from puffer_frames.papers import (
+    coupling_scale,
     gaussian,
     gaussian_scale,
     mixture_scale,
+    relaxed_scale,
     tau_star,
     tau_star_bound,
     translation_scale,
@@ -102,6 +104,52 @@ def test_theorem_2_and_corollary_2_fail(epsilon, delta):
         stick = hockey_stick(*COUNTEREXAMPLE.values(), epsilon=epsilon, scale=published)
         assert stick.lower == pytest.approx(delta, abs=1e-5)
         assert stick.width < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("parameters", "epsilon", "delta", "scale"),
+    [((0, 1, 1, 2), 0.5, 1e-5, 8.7792), ((0, 1, 1, 2), 1, 1e-5, 4.5501), (CHOLESTEROL, 1, 1e-5, 32.103)],
+)
+def test_the_condition_before_theorem_1(parameters, epsilon, delta, scale):
+    """(35) by the integral of docs/papers.md; Gaussians of one variance have a closed form."""
+    priors = gaussians(*parameters)
+    found = coupling_scale(priors, epsilon=epsilon, delta=delta)
+    assert found == pytest.approx(scale, rel=1e-4)
+    assert smallest_scale(priors, epsilon=epsilon, delta=delta) < found
+    assert found < gaussian_scale(priors, epsilon=epsilon, delta=delta)
+    shift = gaussians(0, 3, 2, 3)
+    closed = 2 / (epsilon - math.log1p(-delta))
+    assert coupling_scale(shift, epsilon=epsilon, delta=delta) == pytest.approx(closed, rel=1e-11)
+
+
+def test_theorem_2_as_it_should_be():
+    """Half of the mass moves by 100: E[1 - e^(1 - 100/b)]+ / 2 = delta. Any other mixtures are private too."""
+    found = coupling_scale(COUNTEREXAMPLE, epsilon=1.0, delta=0.1)
+    assert found == pytest.approx(100 / (1 - math.log1p(-0.2)), rel=1e-9)
+    assert hockey_stick(*COUNTEREXAMPLE.values(), epsilon=1.0, scale=found).upper <= 0.1
+    rng = np.random.default_rng(4)
+    for _ in range(10):
+        sizes = rng.integers(1, 4, size=2)
+        p, q = (Prior.mixture(rng.dirichlet(np.ones(n)), rng.normal(0, 5, n), rng.uniform(0.2, 3, n)) for n in sizes)
+        asked = {"epsilon": float(rng.choice([0.1, 1, 3])), "delta": float(rng.choice([1e-5, 1e-2]))}
+        scale = coupling_scale({"s": p, "t": q}, **asked)
+        for one, other in ((p, q), (q, p)):
+            assert hockey_stick(one, other, epsilon=asked["epsilon"], scale=scale).upper <= asked["delta"] * (1 + 1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::puffer_frames.errors.WeakGuaranteeWarning")
+def test_the_conditions_calibrate(counterexample_rows):
+    """Their scales are taken as published: nothing is raised, nobody is warned."""
+    frame, asked = counterexample_rows, {"secret": "s", "public": "x", "epsilon": 1.0}
+    noise = Noise(theorem="coupling", components=2, calibration="theorem")
+    plan = frame.puffer.calibrate(**asked, delta=1e-3, mechanism=noise, beliefs="fitted")
+    (choice,) = plan.choices.values()
+    assert choice.scale == pytest.approx(choice.published_scale, rel=1e-9)
+    assert plan.scales["x"] > frame.puffer.calibrate(**asked, delta=1e-3, mechanism=Noise(theorem="gmm")).scales["x"]
+    few = pd.DataFrame({"s": list("stst") * 50, "x": [0, 1, 0, 0] * 25 + [1, 1, 0, 1] * 25})
+    laws = {s: Prior.empirical(few["x"][few["s"] == s]) for s in "st"}
+    relaxed = few.puffer.calibrate(**asked, mechanism=Noise(theorem="relaxed", calibration="theorem"))
+    assert relaxed.scales["x"] == pytest.approx(relaxed_scale(laws, epsilon=1.0), rel=1e-6)
 
 
 def test_counterexample_to_the_digit():

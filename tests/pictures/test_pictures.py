@@ -22,7 +22,7 @@ from matplotlib import pyplot
 from PIL import Image
 
 from puffer_frames import MarkovChain, Noise, pictures
-from puffer_frames.core import pure_loss
+from puffer_frames.core import Prior, pure_loss
 from puffer_frames.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -31,7 +31,7 @@ from puffer_frames.errors import (
     UncoveredFrameError,
 )
 from puffer_frames.mechanisms.noise.curves import coupling
-from puffer_frames.papers import quilt_scale
+from puffer_frames.papers import quilt_scale, sum_of_users
 
 FOLDER = Path(__file__).parent
 TOLERANCE = 1.5
@@ -157,6 +157,17 @@ def test_the_coupling_has_both_laws_and_the_published_step(plan):
         for pair in pairwise("abca")
     }
     assert max(steps.values()) == pytest.approx(plan.published_scale)
+
+
+def test_the_plan_of_a_sum_of_users():
+    """[DLYZ] Figure 2: user 4 reports 5 or is absent."""
+    others = [Prior.empirical([1, 2, 3, 4, 5], often) for often in ([1, 4, 10, 20, 65], [70, 20, 5, 4, 1], [1] * 5)]
+    sums = {word: sum_of_users([*others, Prior.empirical([x])]) for word, x in (("5", 5), ("absent", 0))}
+    drawn = pictures.transport(sums)
+    assert (drawn.get_title(loc="left"), drawn.get_ylabel()) == ("Coupling; longest step 5", "value, 5")
+    for wrong in ({"5": sums["5"]}, {**sums, "absent": Prior.gaussian(0, 1)}):
+        with pytest.raises(ArgumentError, match="pair"):
+            pictures.transport(wrong)
 
 
 @pytest.mark.parametrize(("length", "epsilon"), [(100, 1.0), (30, 0.7), (5, 1.0), (400, 2.0)])

@@ -79,7 +79,7 @@ def random_case(rng):
 
 
 @pytest.mark.filterwarnings("ignore:the given network make")
-@sweep(40, 300)
+@sweep(40, 1000)
 def test_scales_against_every_joint_state(count):
     rng = np.random.default_rng(49)
     for case in range(count):
@@ -99,6 +99,33 @@ def test_scales_against_every_joint_state(count):
         assert quilt["scale"].iloc[0] >= exact["scale"].iloc[0] * (1 - 1e-7), case
         assert loss(every, quilt["scale"].iloc[0], rng) <= epsilon, case
         assert histogram(frame, **asked)["scale"].iloc[0] == exact["scale"].iloc[0]
+
+
+@sweep(12, 300)
+def test_a_range_against_networks_between(count):
+    """No network between the two ends loses more than epsilon at the scale, and one of them nearly epsilon."""
+    rng, inside = np.random.default_rng(50), 0
+    for case in range(count):
+        states = int(rng.integers(2, 4))
+        low, parents = random_tables(rng, nodes=int(rng.integers(2, 5)), states=states)
+        high = {
+            name: table if rng.random() < 0.3 else rng.dirichlet(np.ones(states), size=table.shape[:-1])
+            for name, table in low.items()
+        }
+        ends = (BayesianNetwork.of(tables, parents=parents) for tables in (low, high))
+        counted = int(rng.integers(states))
+        frame = pd.DataFrame({"who": list(low), "state": rng.choice(LABELS[:states], len(low))})
+        epsilon = float(rng.choice([0.2, 1.0, 3.0]))
+        asked = {"state": "state", "unit": "who", "states": LABELS[:states], "bins": [LABELS[counted]]}
+        released = histogram(frame, network=next(ends).to(next(ends)), epsilon=epsilon, rng=1, **asked)
+        losses = []
+        for w in (0, 1e-9, *np.linspace(0.02, 0.98, 49), 1 - 1e-9, 1):  # a state may be impossible at an end alone
+            tables = {name: (1 - w) * low[name] + w * high[name] for name in low}
+            every = laws(tables, parents, lambda joint, state=counted: (joint.count(state),))
+            losses.append(loss(every, released["scale"].iloc[0], rng))
+        assert epsilon * 0.995 <= max(losses) <= epsilon * (1 + 1e-9), (case, max(losses))
+        inside += max(losses) > max(losses[0], losses[-1]) * 1.0001
+    assert inside >= count / 20  # the ends are not always the worst
 
 
 def flu(transmission=0.5):

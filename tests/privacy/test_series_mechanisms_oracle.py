@@ -149,3 +149,48 @@ def test_one_entry_is_never_released_and_what_does_not_add_up_says_so():
         assert not certificate.adds_up
         with pytest.raises(ArgumentError, match="do not add up"):
             asked(series.assign(u=1), calm, None, mechanism, states=["a", "b"], unit="u", per="both")
+
+
+def loss_at(transition, start, length, states, scale):
+    """Largest log-ratio of two densities of the counts of these states, at all places of their lattice."""
+    paths = np.array(list(itertools.product(range(len(start)), repeat=length)))
+    chances = start[paths[:, 0]] * np.prod(transition[paths[:, :-1], paths[:, 1:]], axis=1)
+    counts = np.stack([(paths == s).sum(axis=1) for s in states], axis=1)
+    atoms, of_path = np.unique(counts, axis=0, return_inverse=True)
+    places = np.array(list(itertools.product(range(length + 1), repeat=len(states))))
+    distances = np.abs(places[:, None] - atoms[None]).sum(axis=2) / scale
+    kernel, worst = np.exp(distances.min(axis=1, keepdims=True) - distances), 0.0
+    for time in range(length):
+        masses = [chances * (paths[:, time] == s) for s in range(len(start))]
+        laws = [np.bincount(of_path.ravel(), m, minlength=len(atoms)) / m.sum() for m in masses if m.sum() > 0]
+        worst = max(worst, float(np.ptp(np.log([kernel @ law for law in laws]), axis=0).max()))
+    return worst
+
+
+OF_CHAINS = ("quilt", "quilt-approx", "transport", "exact", "wasserstein", "gk16", "entry", "group")
+
+
+@sweep(8, 500)
+def test_every_mechanism_of_chains_of_three_states(count):
+    """At the scale of each the true loss is at most epsilon, and what a comparison says of it."""
+    rng, served, ratios = np.random.default_rng(49), dict.fromkeys(OF_CHAINS, 0), dict.fromkeys(OF_CHAINS, 0.0)
+    for k in range(count):
+        calm, length = (0.0, 0.6, 0.85)[k % 3], int(rng.integers(2, 7))
+        transition = (1 - calm) * random_chain(rng, 3) + calm / 3
+        start = None if k % 2 else rng.dirichlet(np.ones(3))
+        states, epsilon = [[0], [1, 2], [0, 1, 2]][int(rng.integers(3))], float(rng.choice([0.2, 1.0, 3.0]))
+        words = {"bins": [STATES[s] for s in states], "epsilon": [epsilon]}
+        first = stationary(transition) if start is None else start
+        for row in asked(table(length, 3), transition, start, OF_CHAINS, **words).itertuples():
+            if np.isnan(row.scale):
+                assert row.reason
+                continue
+            true = loss_at(transition, first, length, states, row.scale)
+            assert true <= row.loss * (1 + 1e-9), (k, row.mechanism)
+            assert row.mechanism == "entry" or row.loss <= epsilon, (k, row.mechanism)
+            if row.mechanism in ("quilt", "quilt-approx", "group"):  # two releases are one of half the scale
+                assert loss_at(transition, first, length, states, row.scale / 2) <= 2 * epsilon * (1 + 1e-9)
+            served[row.mechanism] += 1
+            ratios[row.mechanism] = max(ratios[row.mechanism], true / row.loss)
+    assert min(served.values()) >= count / 8
+    assert ratios["exact"] >= 1 - 1e-5

@@ -226,6 +226,19 @@ ANSWERS = {
     "a network of another kind": (count(network={"ann": [0.5, 0.5]}), count()),
     "no network": (count(network=[]), count(network=[HOME])),
     "networks of different nodes": (count(network=[HOME, ALONE]), count(network=[HOME, HOME])),
+    "a range of networks of different nodes": (lambda: HOME.to(ALONE), lambda: HOME.to(HOME)),
+    "quilts for a range of networks": (
+        count(network=HOME.to(HOME), mechanism="quilt"),
+        count(network=[HOME, HOME, HOME], mechanism="quilt"),
+    ),
+    "several counts and a range of networks": (
+        count(PUPILS.assign(flu=["no", "so"]), states=["no", "so", "yes"], network=THREE.to(THREE)),
+        count(PUPILS.assign(flu=["no", "so"]), states=["no", "so", "yes"], network=[THREE, THREE, THREE]),
+    ),
+    "the distance for a range of networks": (
+        count(network=HOME.to(HOME), mechanism="wasserstein"),
+        count(network=[HOME, HOME, HOME], mechanism="wasserstein"),
+    ),
     "a network that leaves nothing open": (count(network=SURE), count()),
     "a network whose answers need no noise": (
         count(network=CERTAIN, mechanism="exact"),

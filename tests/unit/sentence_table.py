@@ -255,6 +255,7 @@ TABLE = {
     "integer-noise": lambda c, name: c.get("integer", False),
     "grid": lambda c, name: not c.get("integer") and name not in NO_NOISE and not channel(c),
     "network": lambda c, name: network(c),
+    "range-of-networks": lambda c, name: name == "networks in a range",
     "several-networks": lambda c, name: name == "networks",
     "nodes-public": lambda c, name: network(c),
     "per-node": lambda c, name: network(c),

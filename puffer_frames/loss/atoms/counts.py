@@ -9,6 +9,7 @@ from itertools import pairwise, permutations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import comb
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.loss.atoms.discrete import DiscreteLoss, largest_ratio
@@ -25,6 +26,11 @@ _LEAST = 2.0**-500
 """Least share of a state in the probability of a count up to a time: below, products would leave the floats."""
 _LEAST_DENSITY = 1e-280
 """Below it the sum that a density is has lost terms to underflow."""
+_LEAST_FACTOR = 1e-140
+"""Below it a product of two probabilities is lost to underflow."""
+_HALVINGS = 20
+_EVEN = 1e-9
+"""A range is halved while its bound is larger by more than this share than the loss of some network."""
 _CHUNK = 1 << 20
 """Entries of the largest temporary table."""
 
@@ -161,6 +167,82 @@ class CountsLoss:
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
         return self.pure(scale).as_stick(epsilon)
+
+
+class RangeLoss:
+    r"""Loss of one count or sum of "X_i = s" against "X_i = t" under every network of a range.
+
+    With Bernstein coefficients :math:`a_m` of :math:`P(X_i = s) f(y \mid X_i = s)` and :math:`p_m` of
+    :math:`P(X_i = s)`, :math:`b_m` and :math:`q_m` those of t, the ratio of two densities is one of the polynomials
+    :math:`\sum a_m q_{k - m}` and :math:`\sum b_m p_{k - m}` of degree 2d, whose coefficients are at least 0: so it is
+    at most the largest ratio of two coefficients of one k. The first and the last k are the ends of the range. Where
+    another k is larger the range is halved (de Casteljau), as long as that helps.
+    """
+
+    resolution = 1.0
+
+    def __init__(self, laws: Sequence[tuple[Sequence[Secret], FloatArray]], /, *, error: float) -> None:
+        """`laws` has for each i the names of "X_i = s", and the coefficients, shape (states, degree + 1, sums), which
+        are right up to a factor of `exp(error)`.
+        """
+        self._laws, self._error = laws, error
+        self.span = 2.0 * (laws[0][1].shape[2] - 1)
+
+    def only(self, pair: Pair, /) -> RangeLoss:
+        """The same for all pairs of the i that the pair is of."""
+        return RangeLoss([own for own in self._laws if pair[0] in own[0]], error=self._error)
+
+    def pure(self, scale: float, /) -> WorstCase:
+        """Largest |log f_i/f_j| over the pairs, over the whole numbers and over the range."""
+        found = WorstCase(bracket=Bracket(lower=0.0, upper=0.0), pair=(self._laws[0][0][0], self._laws[0][0][1]))
+        places = np.arange(self._laws[0][1].shape[2])
+        kernel = np.exp(-np.abs(places[:, None] - places) / scale) if scale else np.eye(places.size)
+        steps = self._laws[0][1].shape[1] * (_HALVINGS + 4) + places.size * (1 + (1 / scale if scale else 0)) + 16
+        error = 2 * (self._error + UNIT_ROUNDOFF * steps)
+        for secrets, law in self._laws:
+            every = np.concatenate([law @ kernel, law.sum(axis=2, keepdims=True)], axis=2)
+            lost = scale and float(every[law.any(axis=2)].min()) < _LEAST_FACTOR  # a product may underflow
+            for one, other in permutations(range(len(secrets)), 2):
+                bracket = Bracket(lower=0.0, upper=math.inf)
+                if not lost:
+                    bracket = _over_the_range(every[[one, other]], least=found.bracket.lower)
+                if bracket.upper + error > found.bracket.upper:
+                    pair = secrets[min(one, other)], secrets[max(one, other)]
+                    lower = max(found.bracket.lower, bracket.lower - error)
+                    found = WorstCase(bracket=Bracket(lower=lower, upper=bracket.upper + error), pair=pair)
+        return found
+
+    def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
+        return self.pure(scale).as_stick(epsilon)
+
+
+def _over_the_range(laws: FloatArray, *, least: float) -> Bracket:
+    """Log of the largest ratio of the density of the first secret to that of the second one.
+
+    `laws` has their coefficients at each place, and after these those of their probabilities, shape (2, degree + 1,
+    places + 1). A part of the range is left out where its bound is no larger than what some network has, or `least`.
+    """
+    degree = laws.shape[1] - 1
+    binomials = comb(degree, np.arange(degree + 1))[:, None]
+    halves = comb(np.arange(degree + 1)[:, None], np.arange(degree + 1)) / 2.0 ** np.arange(degree + 1)[:, None]
+    upper, left = 0.0, [laws]
+    for depth in range(_HALVINGS + 1):
+        parts, left = left, []
+        for part in parts:
+            products = np.zeros((2, 2 * degree + 1, laws.shape[2] - 1))
+            for m, mass in enumerate((part * binomials)[::-1, :, -1].T):
+                products[:, m : m + degree + 1] += mass[:, None, None] * (part * binomials)[:, :, :-1]
+            with np.errstate(divide="ignore"):
+                logs = np.log(products[:, products.any(axis=0)])
+            places = np.broadcast_to(np.arange(2 * degree + 1)[:, None], products.shape[1:])[products.any(axis=0)]
+            ratio = logs[0] - logs[1]
+            most = float(ratio.max())
+            least = max(least, float(ratio[places % max(1, 2 * degree) == 0].max(initial=0.0)))
+            if most > least * (1 + _EVEN) and depth < _HALVINGS:
+                left += [halves @ part, halves[::-1, ::-1] @ part]
+            else:
+                upper = max(upper, most)
+    return Bracket(lower=min(least, upper), upper=upper)
 
 
 def check_length(length: int, /) -> None:

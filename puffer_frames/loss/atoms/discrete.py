@@ -500,7 +500,7 @@ class DiscreteLoss:
         if self._pairs == "all" and len(self._secrets) > MOST_PAIRS_IN_CELLS:
             return None
         first, second = self._pair_numbers()
-        if first.size > MOST_PAIRS_IN_CELLS:
+        if first.size > MOST_PAIRS_IN_CELLS or not scale:
             return None
         tables = self._tables(slice(None), scale)
         if not np.isfinite(tables.gaps).all():

@@ -370,7 +370,10 @@ class MixtureLoss:
         found = list[tuple[Pair, RatioCells]]()
         for pair in self._pairs:
             if pair in self._discrete:
-                found += self._discrete[pair].ratio_cells(scale) or []
+                own = self._discrete[pair].ratio_cells(scale)
+                if own is None:
+                    return None
+                found += own
                 continue
             cells = ratio_cells(curves[pair[0]], curves[pair[1]])
             if cells is None:

@@ -16,7 +16,9 @@ from puffer_frames.scales.beliefs import check_components
 from puffer_frames.scales.choice import check_calibration
 from puffer_frames.scales.remap import check_noise
 
-TheoremWord: TypeAlias = Literal["auto", "translation", "gaussian", "gmm", "ubm", "kantorovich", "bernoulli", "bounded"]
+TheoremWord: TypeAlias = Literal[
+    "auto", "translation", "gaussian", "gmm", "coupling", "ubm", "kantorovich", "relaxed", "bernoulli", "bounded"
+]
 CalibrationWord: TypeAlias = Literal["exact", "theorem"]
 
 
@@ -34,19 +36,19 @@ class Noise(Options):
         where laws overlap: compare `expected_error`. With it the theorems of a coupling within a distance hold
         (translation, kantorovich, bernoulli), and the exact search is one of observed frequencies.
     theorem : str
-        "auto", "translation", "gaussian", "gmm", "ubm", "kantorovich" or "bernoulli": the published condition, and with
-        it the model of the public column given the secret. "auto" takes no model for up to 256 distinct values, or more
-        than 100 secrets (bernoulli, kantorovich), else Gaussian mixtures of up to 5 components by BIC. Of 2 to 4
-        columns with Laplace noise it finds all scales together, exact under the observed frequencies of whole rows,
-        with a small sum of scale / standard deviation. "kantorovich" pairs the observed rows of two secrets so that no
-        pair is far apart, for any number of columns; "auto" does so for more than 4. "bounded" gives several columns
-        noise for the range of each, which holds whatever their joint law, and whose epsilons add over releases; so does
-        "auto" in all other cases.
+        "auto", "translation", "gaussian", "gmm", "coupling", "ubm", "kantorovich", "relaxed" or "bernoulli": the
+        published condition, and with it the model of the public column given the secret. "auto" takes no model for up
+        to 256 distinct values, or more than 100 secrets (bernoulli, kantorovich), else Gaussian mixtures of up to 5
+        components by BIC. Of 2 to 4 columns with Laplace noise it finds all scales together, exact under the observed
+        frequencies of whole rows, with a small sum of scale / standard deviation. "kantorovich" pairs the observed rows
+        of two secrets so that no pair is far apart, for any number of columns; "auto" does so for more than 4.
+        "bounded" gives several columns noise for the range of each, which holds whatever their joint law, and whose
+        epsilons add over releases; so does "auto" in all other cases.
     calibration : str
         "exact": the smallest scale that the engine confirms. "theorem": the published scale, raised where the
         engine does not confirm it.
     components : int, optional
-        Number of components with theorem="gmm" or "ubm"; by default by BIC.
+        Number of components with theorem="gmm", "coupling" or "ubm"; by default by BIC.
     weights : mapping of column to float, optional
         Of several columns with Laplace noise: what a unit of the scale of a column costs; by default 1 / standard
         deviation.

@@ -10,7 +10,7 @@ from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationEr
 from puffer_frames.frames.series import SeriesColumns, numbers_of_states
 from puffer_frames.frames.table import Table
 from puffer_frames.frames.units import UnitColumns
-from puffer_frames.priors.network import BayesianNetwork
+from puffer_frames.priors.network import BayesianNetwork, NetworkRange
 from puffer_frames.priors.series_rows import SeriesRows
 
 
@@ -29,11 +29,12 @@ def as_networks(network: object, /) -> tuple[BayesianNetwork, ...]:
     if network is None:
         return ()
     listed = [network] if isinstance(network, BayesianNetwork) or not isinstance(network, Sequence) else list(network)
-    networks = tuple(one for one in listed if isinstance(one, BayesianNetwork))
-    if not networks or len(networks) < len(listed):
+    known = tuple(one for one in listed if isinstance(one, BayesianNetwork))
+    networks = network if isinstance(network, NetworkRange) else known
+    if not known or len(known) < len(listed):
         raise ArgumentTypeError(
             "network",
-            rule="a BayesianNetwork, or a list of them",
+            rule="a BayesianNetwork, a list of them, or a range: low.to(high)",
             got=f"a {type(network).__name__}" + " of others" * isinstance(network, (list, tuple)),
             hint="Make one with BayesianNetwork.of.",
         )
@@ -108,6 +109,8 @@ def read_nodes(table: Table, columns: SeriesColumns, unit: str, networks: Sequen
         )
     counts = np.bincount(numbers, minlength=len(states)).astype(np.int64)
     held = dict(zip(rows.units, numbers.tolist(), strict=True))
+    one_range = isinstance(networks, NetworkRange)
+    allowed = [each.allowed([held[name] for name in each.names]) for each in networks]
     zero = np.zeros(1, dtype=np.intp)
     return SeriesRows(
         states=states,
@@ -119,5 +122,5 @@ def read_nodes(table: Table, columns: SeriesColumns, unit: str, networks: Sequen
         bridged=True,
         counts=counts[None],
         transitions=np.zeros((len(states), len(states)), dtype=np.int64),
-        impossible=not any(one.allows([held[name] for name in one.names]) for one in networks),
+        impossible=not (all(map(any, zip(*allowed, strict=True))) if one_range else any(map(all, allowed))),
     )

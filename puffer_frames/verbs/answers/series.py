@@ -112,8 +112,8 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         starts anew after each, and what lies before tells nothing of what follows.
     network : BayesianNetwork or several, optional
         The reader's belief about values that are no series; the table has one row per node, and the states of a node
-        are the first of `states`. Several, of the same nodes and states: the guarantee covers each of them. `chain`,
-        `initial`, `floor`, `per` and `gaps` are for series.
+        are the first of `states`. Several, of the same nodes and states: the guarantee covers each of them; a range,
+        `low.to(high)`: all between them. `chain`, `initial`, `floor`, `per` and `gaps` are for series.
     nulls : "raise" or "drop"
         What to do with rows that miss a state. The times of dropped rows are gaps, also before the first state; a unit
         without any state has no histogram. A row that misses its time or unit is an error: it has no place in a series.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from puffer_frames.errors import ArgumentError
 from puffer_frames.mechanisms.channel.options import label_text
 from puffer_frames.mechanisms.noise.curves import NoisePlan, NoisyColumn, Planned, coarse, coupling
-from puffer_frames.priors.prior import FloatArray, Secret
+from puffer_frames.priors.prior import FloatArray, Prior, Secret
 from puffer_frames.verbs.pictures.style import COLOURS, SMALL, finish, new_axes, new_sheet, short, told_apart
 
 if TYPE_CHECKING:
@@ -185,17 +185,25 @@ def channel(plan: Planned, /, *, ax: Axes | None = None) -> Axes:
 
 
 def transport(
-    plan: NoisePlan, /, *, pair: Sequence[Secret] | None = None, column: str | None = None, ax: Axes | None = None
+    plan: NoisePlan | Mapping[Secret, Prior],
+    /,
+    *,
+    pair: Sequence[Secret] | None = None,
+    column: str | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw how the values of one secret are moved to those of another: the coupling with the smallest largest step.
+
+    In the place of a plan there may be the laws of two secrets, such as those of `sum_of_users` with and without one.
 
     Alt text: a table of squares, a row per value of one secret and a column per value of the other; the dark squares
     form a rising staircase, the monotone coupling. A square far from the dashed diagonal is a long step; the longest is
     marked, and the published scale is its length over epsilon.
 
-    - `pair`: By default the pair with the largest loss.
+    - `pair`: By default the pair with the largest loss; of laws the first two.
     - `column`: By default the first column of numbers.
-    Raises ArgumentError for a plan without such a column, and for secrets that it does not have.
+    Raises ArgumentError for a plan without such a column, and for secrets that it does not have, or whose law has a
+    Gaussian component.
 
     More than 60 different values are drawn in bins. It shows exact statistics of both secrets: keep it private.
 
@@ -209,13 +217,17 @@ def transport(
     >>> pictures.transport(plan, pair=("a", "b")).get_xlabel()
     'score, group b'
     """
-    found, ax = NoisyColumn.of(plan, column), new_axes(ax)
-    first, second = found.worst if pair is None else pair
-    if first not in found.laws or second not in found.laws:
+    if isinstance(plan, Mapping):
+        laws, worst, words = plan, tuple(plan)[:2], ["value"]
+    else:
+        found = NoisyColumn.of(plan, column)
+        laws, worst, words = found.laws, found.worst, [short(found.name), short(", ".join(plan.secret))]
+    first, second = (*(worst if pair is None else pair), None, None)[:2]
+    if not all(isinstance(laws.get(one), Prior) and laws[one].is_discrete for one in (first, second)):
         raise ArgumentError(
-            "pair", rule="two secrets of the plan", got="others", hint="Leave it out for the worst pair."
+            "pair", rule="two secrets of the plan, or of laws of atoms", got="others", hint="Leave it out."
         )
-    p, q = found.laws[first], found.laws[second]
+    p, q, ax = laws[first], laws[second], new_axes(ax)
     joint = coupling(p, q)
     edges = coarse(np.concatenate([p.means, q.means]), _MOST_CELLS)
     image = np.zeros((edges.size - 1, edges.size - 1))
@@ -229,10 +241,8 @@ def transport(
     i, j = np.unravel_index(int(step.argmax()), step.shape)
     ax.plot([q.means[j]], [p.means[i]], "o", color=COLOURS[1], markersize=4, markerfacecolor="none")
     title = f"Coupling; longest step {step.max():.4g}"
-    name, secret = short(found.name), short(", ".join(plan.secret))
-    return finish(
-        ax, title=title, x=f"{name}, {secret} {short(second)}", y=f"{name}, {secret} {short(first)}", legend=False
-    )
+    across, up = (", ".join([words[0], " ".join([*words[1:], short(one)])]) for one in (second, first))
+    return finish(ax, title=title, x=across, y=up, legend=False)
 
 
 def _matrix(ax: Axes, table: FloatArray, rows: list[str], columns: list[str]) -> None:

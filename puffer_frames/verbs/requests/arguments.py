@@ -28,7 +28,7 @@ from puffer_frames.mechanisms.noise.options import CalibrationWord, Noise
 from puffer_frames.noise.families import NoiseArgument
 from puffer_frames.noise.stream import RandomSource
 from puffer_frames.numbers.records import type_hints
-from puffer_frames.priors.network import BayesianNetwork
+from puffer_frames.priors.network import BayesianNetwork, NetworkRange
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.scales.chains import ChainArgument
 from puffer_frames.scales.learned import LearnedBelief
@@ -132,7 +132,7 @@ class HistogramArguments(AnswerArguments):
     counts: bool = True
     per: Literal["pooled", "unit", "both"] = "pooled"
     gaps: Literal["bridge", "independent"] = "bridge"
-    network: BayesianNetwork | Sequence[BayesianNetwork] | None = None
+    network: BayesianNetwork | NetworkRange | Sequence[BayesianNetwork] | None = None
 
 
 def takes(
