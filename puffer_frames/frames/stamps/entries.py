@@ -136,9 +136,34 @@ def _opened(make: Callable[[], Any]) -> pl.Series | None:
 
 
 def _nested(series: pl.Series) -> Part:
-    """Lists, structures and objects, spelled out; PyArrow keeps the nanoseconds in them."""
+    """Lists, structures and objects, spelled out; PyArrow keeps the nanoseconds in them, but for those of a time."""
+    kept, dtype = _times_as_numbers(series.dtype), series.dtype
     try:
-        found = series.to_arrow().to_pylist()
+        found = (series if kept == dtype else series.cast(kept)).to_arrow().to_pylist()
     except (pa.ArrowException, pl.exceptions.PolarsError):
-        found = series.to_list()
+        kept, found = dtype, series.to_list()
+    if kept != dtype:
+        found = [_numbers_as_times(entry, dtype) for entry in found]
     return spelling.encode(spelling.OTHER, [None if spelling.is_null(entry) else entry for entry in found])
+
+
+def _times_as_numbers(dtype: Any) -> Any:
+    """The same type with whole numbers for times of day."""
+    if isinstance(dtype, pl.Struct):
+        return pl.Struct({field.name: _times_as_numbers(field.dtype) for field in dtype.fields})
+    if isinstance(dtype, pl.List):
+        return pl.List(_times_as_numbers(dtype.inner))
+    if isinstance(dtype, pl.Array):
+        return pl.Array(_times_as_numbers(dtype.inner), dtype.size)
+    return pl.Int64() if isinstance(dtype, pl.Time) else dtype
+
+
+def _numbers_as_times(entry: Any, dtype: Any) -> Any:
+    """The entry with times again."""
+    if entry is None:
+        return None
+    if isinstance(dtype, pl.Struct):
+        return {field.name: _numbers_as_times(entry[field.name], field.dtype) for field in dtype.fields}
+    if isinstance(dtype, (pl.List, pl.Array)):
+        return [_numbers_as_times(own, dtype.inner) for own in entry]
+    return spelling.TimeOfDay(entry) if isinstance(dtype, pl.Time) else entry

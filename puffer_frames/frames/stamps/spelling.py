@@ -7,6 +7,8 @@ import hashlib
 import math
 import pickle
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -20,6 +22,16 @@ OTHER = "other"
 """The family of entries that no other has."""
 _MICROSECOND = datetime.timedelta(microseconds=1)
 _EPOCH = datetime.datetime(1970, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeOfDay:
+    """In nanoseconds, which `datetime.time` does not have."""
+
+    nanoseconds: int
+    tzinfo: None = None
+
+
 _KINDS: tuple[tuple[tuple[type, ...], str], ...] = (
     ((bool, np.bool_), "boolean"),
     ((int, np.integer), "number"),
@@ -28,7 +40,7 @@ _KINDS: tuple[tuple[tuple[type, ...], str], ...] = (
     ((str,), "text"),
     ((bytes, bytearray, memoryview), "bytes"),
     ((datetime.date, np.datetime64), "datetime"),
-    ((datetime.time,), "time"),
+    ((datetime.time, TimeOfDay), "time"),
     ((datetime.timedelta, np.timedelta64), "duration"),
 )
 
@@ -86,14 +98,21 @@ def spelled(entry: Any, /) -> str:
         return "missing"
     family = family_of(entry)
     if family == OTHER:
-        # the text of what has a shape (frames, sparse matrices) leaves entries out
-        whole = hashlib.sha256(pickle.dumps(entry, protocol=5)).hexdigest() if hasattr(entry, "shape") else repr(entry)
+        whole = repr(entry)
+        if is_shortened(entry, whole):
+            with suppress(pickle.PicklingError, TypeError, AttributeError):
+                whole = hashlib.sha256(pickle.dumps(entry, protocol=5)).hexdigest()
         return f"{type(entry).__qualname__}:{whole}"
     if family in ("datetime", "instant", "duration"):
         return f"{family}:{_ticks(entry)!r}"
     if family == "number":
         return f"number:{_number(entry)}"
     return f"{family}:{_PLAIN[family](entry)!r}"
+
+
+def is_shortened(entry: Any, text: str, /) -> bool:
+    """Whether the text of an object may leave some of it out: that of frames, sparse matrices, long arrays."""
+    return not isinstance(entry, (str, np.generic)) and (hasattr(entry, "shape") or "..." in text)
 
 
 def _number(entry: Any) -> str:
@@ -154,7 +173,9 @@ def _text(entries: Sequence[str | None]) -> Part:
     )
 
 
-def _nanoseconds(time: datetime.time) -> int:
+def _nanoseconds(time: datetime.time | TimeOfDay) -> int:
+    if isinstance(time, TimeOfDay):
+        return time.nanoseconds
     return (((time.hour * 60 + time.minute) * 60 + time.second) * 10**6 + time.microsecond) * 1000
 
 
