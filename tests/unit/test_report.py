@@ -154,7 +154,7 @@ def test_how_to_use_the_file(tmp_path):
         ("labels, matrix", "has the table of probabilities"),
         ("rows, labels", "counts and differences between groups come out too small"),
         ("release", 'regress("Y", on=["X"])'),
-        ("release", 'Certificate.from_dict(json.load(open("JSON")))'),
+        ("release", 'Certificate.load("CERTIFICATE.json") to estimate'),
         ("release, stable noise", "no variance"),
         ("rows, given, delta", " to "),
         ("labels, shares kept", "Shares of levels are right on average"),

@@ -160,7 +160,7 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "With a CSV file and this page alone, by hand: a mean of noisy values, of all rows or by a column that was "
         "released as it was, has a standard error of at most their standard deviation / the root of their number; "
         "variance and slope are corrected as said above. Histograms and quantiles need the certificate: ask for its "
-        'JSON, and read it with puffer_frames.Certificate.from_dict(json.load(open("JSON"))).',
+        'JSON file, and give puffer_frames.Certificate.load("CERTIFICATE.json") to estimate.',
     ),
     "changed": (
         "not covered",
