@@ -49,6 +49,16 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "No promise: the noise came from a seed, and whoever knows the seed can subtract it. The other figures of "
         "this report are those of noise that nobody could draw again.",
     ),
+    "sure": (
+        "proved",
+        "How sure: the bound is proved for readers with these beliefs, rounding of the arithmetic included. That no "
+        "reader knows more is assumed, and nothing here tests it.",
+    ),
+    "less-sure": (
+        "measured",
+        "How sure: the bound was computed for readers with these beliefs, but is not proved throughout: for such "
+        "noise, or for laws that only a plan file has, there is no proof. That no reader knows more is assumed.",
+    ),
     "no-end": (
         "proved",
         "The promise does not lapse, but it is only about readers with the beliefs named here, and about the released "
@@ -174,7 +184,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     "about-how": (
         "technical",
         "What is not said here can be said when the release is made, by the argument about of privatize: issuer, "
-        "dataset, created, intended_use, contact, recipients, legal_basis and review.",
+        "dataset, created, intended_use, contact, recipients, legal_basis and review; why this epsilon, by the "
+        "argument justification of report.",
     ),
     # the checklist
     "unit-row": ("proved", "One record: a row of the table."),
