@@ -162,8 +162,10 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "technical",
         'In Python, of a Parquet file: figures = puffer_frames.estimate(pandas.read_parquet("FILE"), '
         'puffer_frames.read_certificate("FILE")). Then figures.mean("X", by="GROUP"), .var("X"), .corr("X", "Y"), '
-        '.regress("Y", on=["X"]), .quantile("X", 0.5), .histogram("X", bins=10) or .value_counts("LABEL") of these '
-        "columns: figures of the raw rows with standard errors and intervals.",
+        '.regress("Y", on=["X"]), .quantile("X", 0.5, support=1), .histogram("X", bins=10, support=1) or '
+        '.value_counts("LABEL") of these columns: figures of the raw rows with standard errors and intervals. '
+        "support=1 is for whole numbers, range(LOW, HIGH) where the range is known too; without it sharp ends are "
+        "smeared.",
     ),
     "use-csv": (
         "technical",
