@@ -315,6 +315,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "per-time": ("not covered", "Several times of one series together: the guarantee is for the state at one time."),
     "per-node": ("not covered", "Several nodes together: the guarantee is for the state of one node."),
+    "listed-states": ("not covered", "Pairs of states that are not listed."),
     "impossible-states": ("not covered", "What the networks make impossible for a node is not hidden there."),
     "impossible-starts": ("not covered", "What the given start makes impossible at a time is not hidden there."),
     "observed-unknown": (

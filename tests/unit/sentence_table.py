@@ -259,6 +259,7 @@ TABLE = {
     "several-networks": lambda c, name: name == "networks",
     "nodes-public": lambda c, name: network(c),
     "per-node": lambda c, name: network(c),
+    "listed-states": lambda c, name: name == "network, listed pairs",
     "impossible-states": lambda c, name: name == "network, a sure node",
     "chain": lambda c, name: is_series(c) and not group(c) and not network(c),
     "several-chains": lambda c, name: name in ("series, several chains", "series, a class of chains"),
