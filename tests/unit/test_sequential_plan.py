@@ -14,6 +14,7 @@ from puffer_frames import (
     Bootstrap,
     Certificate,
     Contamination,
+    Layout,
     Sequential,
     WeakGuaranteeWarning,
     calibrate,
@@ -194,6 +195,8 @@ def test_expected_changes_follow_from_the_plan_and_are_near_what_a_release_does(
         assert certificate.table["changed"][name] == round(changes[name].share, 2)
     assert abs(changes["age"].share - plan.kept.changed["age"]) < 0.05
     assert changes["code"].distance == pytest.approx(changes["code"].share)  # its values are 1 and 2
+    with pytest.raises(ArgumentError, match="expected share of changed values"):
+        plan.release(people, layout=Layout(publish="expected_error"))
     plan.save(tmp_path / "plan.json")
     assert load_plan(tmp_path / "plan.json").changes == changes
     with_none = [replace(step, moves=None) for step in plan.plan.steps]

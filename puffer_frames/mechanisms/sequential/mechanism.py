@@ -360,6 +360,17 @@ class FittedTable(TableFit, Fitted[CodedRows]):
         likely = finding("log-likelihood of a row", "", "", found, limit=self.likelihood, verdict="")
         return [likely, *rows_found(", ".join(self.request.secret), self.rows_per_secret, seen.rows_per_secret)]
 
+    def check_asked(self, asked: RowsRequest, /) -> None:
+        """Raise ArgumentError for `clip`, `round` and words of `publish`: what may be said is in every certificate."""
+        Fitted.check_asked(self, asked)  # with slots the class that super() knows is another one
+        if asked.publish:
+            raise ArgumentError(
+                "publish",
+                rule="left out for a table that is released column by column",
+                got=repr(asked.publish[0]),
+                hint="Its certificate has the expected share of changed values of every column.",
+            )
+
     def draws(self, asked: RowsRequest, key: ReleaseKey, /) -> tuple[Draw, ...]:
         """One, of all columns together."""
         return (self.draw(key),)
