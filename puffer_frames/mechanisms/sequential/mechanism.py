@@ -305,8 +305,9 @@ class FittedTable(TableFit, Fitted[CodedRows]):
         if self.unattacked and self.options.holdout:
             warn(
                 WeakGuaranteeWarning(
-                    f"no attack was tried on {self.unattacked_words}, of which fewer than {FEWEST_HELD} rows were "
-                    "held out: how well an attacker guesses these is not known; the certificate says so",
+                    f"no attack was tried on {self.unattacked_words}: it takes {FEWEST_HELD} held-out rows of a "
+                    "secret, and two such secrets. How well an attacker guesses these is not known; the certificate "
+                    "says so",
                     hint="Merge rare secrets into one, or hold out more rows: Sequential(holdout=0.5) is the most.",
                 )
             )
