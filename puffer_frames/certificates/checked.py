@@ -109,6 +109,8 @@ def _mandatory(plain: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     if plain["noise"] == "sequential":
         yield from ((key,) for key in ("table-loss", "table-readers", "table-planned", "table-laws", "table-some"))
         yield ("table-again",)
+        if "changed" in plain["table"]:
+            yield from (("table-changed",), ("table-figures",))
     if plain["kept"]:
         yield ("kept",)
     if plain.get("given"):
@@ -133,6 +135,9 @@ def _check_columns(plain: Mapping[str, Any]) -> None:
         raise refused("scales or channels of other columns than those that were released")
     if (plain["noise"] == "sequential") != bool(plain.get("table")):
         raise refused("a table that was released column by column without its figures, or figures of another release")
+    table = plain.get("table", {})
+    if "changed" in table and not _are_changes(table, set(plain["public"])):
+        raise refused("shares of changed values that are none, or of other columns")
     if not set(plain.get("processed", ())) <= columns:
         raise refused("something done to noisy values of a column that has none")
     if set(plain["public"]) & set(plain["kept"]):
@@ -140,6 +145,15 @@ def _check_columns(plain: Mapping[str, Any]) -> None:
     _check_channels(plain)
     _check_strata(plain, columns)
     _check_refined(plain)
+
+
+def _are_changes(table: Mapping[str, Any], public: set[str]) -> bool:
+    """Whether a table has numbers for each column, and for some of them how far they move."""
+    found = [table.get(name) for name in ("changed", "changed_most", "moved")]
+    told = [each for each in found if isinstance(each, Mapping)]
+    if len(told) < len(found) or not set(told[0]) == set(told[1]) == public >= set(told[2]):
+        return False
+    return all(isinstance(number, int | float) and number >= 0 for each in told for number in each.values())
 
 
 def _check_channels(plain: Mapping[str, Any]) -> None:

@@ -14,6 +14,7 @@ from puffer_frames import (
     Bootstrap,
     Certificate,
     Contamination,
+    Layout,
     Sequential,
     WeakGuaranteeWarning,
     audit,
@@ -211,12 +212,22 @@ def test_expected_changes_follow_from_the_plan_and_are_near_what_a_release_does(
         assert certificate.table["changed"][name] == round(changes[name].share, 2)
     assert abs(changes["age"].share - plan.kept.changed["age"]) < 0.05
     assert changes["code"].distance == pytest.approx(changes["code"].share)  # its values are 1 and 2
+    with pytest.raises(ArgumentError, match="expected share of changed values"):
+        plan.release(people, layout=Layout(publish="expected_error"))
     plan.save(tmp_path / "plan.json")
     assert load_plan(tmp_path / "plan.json").changes == changes
     with_none = [replace(step, moves=None) for step in plan.plan.steps]
     earlier = replace(plan.fitted, plan=replace(plan.plan, steps=tuple(with_none)))
     assert "changed" not in table_record(earlier)
     assert not {s.key for s in _measured(earlier)} & {"table-changed", "table-figures"}
+    plain = certificate.to_dict()
+    for name, value in (("changed", {}), ("changed_most", {**plain["table"]["changed"], "age": "much"}), ("moved", 3)):
+        with pytest.raises(ArgumentError, match="shares of changed values"):
+            Certificate.from_dict(plain | {"table": plain["table"] | {name: value}})
+    with pytest.raises(ArgumentError, match="table-figures"):
+        Certificate.from_dict(
+            plain | {"statements": [one for one in plain["statements"] if one["key"] != "table-figures"]}
+        )
     certificate.report(tmp_path / "page.html")
     page = Page((tmp_path / "page.html").read_text())
     share = f"about {100 * certificate.table['changed']['town']:.0f} %"

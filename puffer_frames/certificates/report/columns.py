@@ -170,7 +170,7 @@ def robustness_picture(certificate: Fields, /) -> str:
     if len(comparable) < 2:
         return ""
     bars_of = [
-        Bar(label=laws, value=value, text=text, soft=k > 0, alarm=laws == _OF_ROWS)
+        Bar(label=laws, value=value, text=text.partition(",")[0], soft=k > 0, alarm=laws == _OF_ROWS)
         for k, (laws, value, text) in enumerate(comparable)
     ]
     asked = certificate.delta or certificate.epsilon

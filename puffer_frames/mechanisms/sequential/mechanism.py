@@ -471,8 +471,9 @@ class FittedTable(TableFit, Fitted[CodedRows]):
         if self.unattacked and self.options.holdout:
             warn(
                 WeakGuaranteeWarning(
-                    f"no attack was tried on {self.unattacked_words}, of which fewer than {FEWEST_HELD} rows were "
-                    "held out: how well an attacker guesses these is not known; the certificate says so",
+                    f"no attack was tried on {self.unattacked_words}: it takes {FEWEST_HELD} held-out rows of a "
+                    "secret, and two such secrets. How well an attacker guesses these is not known; the certificate "
+                    "says so",
                     hint="Merge rare secrets into one, or hold out more rows: Sequential(holdout=0.5) is the most.",
                 )
             )
@@ -523,6 +524,17 @@ class FittedTable(TableFit, Fitted[CodedRows]):
         found = float(self.plan.laws[0].log_likelihood(seen.codes, groups).mean())
         likely = finding("log-likelihood of a row", "", "", found, limit=self.likelihood, verdict="")
         return [likely, *rows_found(", ".join(self.request.secret), self.rows_per_secret, seen.rows_per_secret)]
+
+    def check_asked(self, asked: RowsRequest, /) -> None:
+        """Raise ArgumentError for `clip`, `round` and words of `publish`: what may be said is in every certificate."""
+        Fitted.check_asked(self, asked)  # with slots the class that super() knows is another one
+        if asked.publish:
+            raise ArgumentError(
+                "publish",
+                rule="left out for a table that is released column by column",
+                got=repr(asked.publish[0]),
+                hint="Its certificate has the expected share of changed values of every column.",
+            )
 
     def draws(self, asked: RowsRequest, key: ReleaseKey, /) -> tuple[Draw, ...]:
         return (self.draw(key),)
