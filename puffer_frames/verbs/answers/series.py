@@ -221,9 +221,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
             calibration="exact" if request.mechanism == "exact" else "mechanism",
             seeded=request.drawing.seeded,
         ),
-        subject=series_subject(
-            request.columns.state, unit=request.columns.unit, timed=not request.networks, listed=bool(released.pairs)
-        ),
+        subject=series_subject(facts, request.columns.state, unit=request.columns.unit),
         secret=(request.columns.state,),
         secret_values=tuple(rows.states)[:MOST_VALUES],
         secret_count=len(rows.states),
