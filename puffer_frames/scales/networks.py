@@ -147,7 +147,7 @@ def loss_of_networks(
 
 
 def rivals_of(networks: Sequence[BayesianNetwork], counts: ReleasedCounts, /) -> tuple[Prior, Prior]:
-    """The laws of one count or sum given the states of a node (of an end, of a range) whose means are farthest apart."""
+    """The laws of one count or sum given the states of a node whose means are farthest apart (of a range: its ends)."""
     adds, unit = _adds_of(counts, networks)
     own = [[adds[:states] for states in network.states] for network in networks]
     laws = (law for _, law in _laws(networks, own, counts.pairs))
