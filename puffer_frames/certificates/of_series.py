@@ -65,10 +65,10 @@ class SeriesFacts:
         return Facts(seeded=self.seeded, dropped=self.nulls == "drop")
 
 
-def series_subject(state: str, /, *, unit: str | None, timed: bool, listed: bool) -> str:
+def series_subject(facts: SeriesFacts, state: str, /, *, unit: str | None) -> str:
     """What of a series, or of the nodes of a network, is protected."""
-    if not timed:
-        return f"the {state} of each {unit}, {'the listed pairs' if listed else 'every pair'} of states"
+    if facts.networks:
+        return f"the {state} of each {unit}, {'the listed pairs' if facts.released.pairs else 'every pair'} of states"
     where = "" if unit is None else f" of each {unit}"
     return f"the {state} at each time{where}, every pair of states"
 

@@ -18,7 +18,7 @@ from puffer_frames.papers.catalogue import EXACT_NETWORK, MECHANISMS, PUBLISHED_
 from puffer_frames.papers.quilt.networks import Counted, what_counts
 from puffer_frames.priors.network import BayesianNetwork, NetworkRange
 from puffer_frames.priors.pairs import Pair
-from puffer_frames.priors.prior import FloatArray, IndexArray
+from puffer_frames.priors.prior import FloatArray, IndexArray, Prior
 from puffer_frames.scales.choice import Choice, measure
 from puffer_frames.scales.search import smallest_scale_of
 from puffer_frames.scales.series_counts import ReleasedCounts
@@ -144,6 +144,18 @@ def loss_of_networks(
     except ArgumentError:
         return whole
     return min(whole, loss.pure(scale / unit).bracket.upper)
+
+
+def rivals_of(networks: Sequence[BayesianNetwork], counts: ReleasedCounts, /) -> tuple[Prior, Prior]:
+    """The laws of one count or sum given the states of a node whose means are farthest apart (of a range: its ends)."""
+    adds, unit = _adds_of(counts, networks)
+    own = [[adds[:states] for states in network.states] for network in networks]
+    laws = (law for _, law in _laws(networks, own, counts.pairs))
+    far = max(laws, key=lambda law: float(np.ptp(law @ np.arange(law.shape[1]))))
+    places = np.arange(far.shape[1]) * float(unit)
+    means = far @ places
+    first, second = (Prior.mixture(far[k], places, np.zeros(places.size)) for k in (means.argmin(), means.argmax()))
+    return first, second
 
 
 def exact_loss(

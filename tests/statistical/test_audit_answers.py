@@ -192,6 +192,17 @@ FAULTS_OF_HISTOGRAMS = {
 }
 
 
+def test_a_guesser_of_the_states_of_a_network():
+    frame, asked = HISTOGRAMS["a network"]
+    correct = puffer_frames.histogram(frame, **asked)
+    certificate = puffer_frames.certificate_of(correct)
+    for share, found, releases in ((1, "passed", 20), (1 / 40, "failed", 200)):
+        noise = np.random.default_rng().laplace(scale=share * max(certificate.scales.values()), size=releases)
+        report = audit(frame, [correct.assign(answer=2 + each) for each in noise], asked, certificate=certificate)
+        results = {check.name: check.result for check in report.checks}
+        assert (results["epsilon"], results["noise law"]) == (found, found)
+
+
 @pytest.mark.parametrize("kind", HISTOGRAMS)
 @pytest.mark.parametrize("fault", FAULTS_OF_HISTOGRAMS)
 def test_planted_faults_of_histograms(kind, fault):

@@ -28,7 +28,7 @@ _LEAST_DENSITY = 1e-280
 """Below it the sum that a density is has lost terms to underflow."""
 _LEAST_FACTOR = 1e-140
 """Below it a product of two probabilities is lost to underflow."""
-_HALVINGS = 20
+_HALVINGS, _MOST_PARTS = 20, 4096
 _EVEN = 1e-9
 """A range is halved while its bound is larger by more than this share than the loss of some network."""
 _CHUNK = 1 << 20
@@ -238,7 +238,7 @@ def _over_the_range(laws: FloatArray, *, least: float) -> Bracket:
             ratio = logs[0] - logs[1]
             most = float(ratio.max())
             least = max(least, float(ratio[places % max(1, 2 * degree) == 0].max(initial=0.0)))
-            if most > least * (1 + _EVEN) and depth < _HALVINGS:
+            if most > least * (1 + _EVEN) and depth < _HALVINGS and len(left) < _MOST_PARTS:
                 left += [halves @ part, halves[::-1, ::-1] @ part]
             else:
                 upper = max(upper, most)

@@ -31,6 +31,7 @@ from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.cautions import FEWEST_ROWS, warn_of_impossible, warn_of_weakness
 from puffer_frames.scales.chains import believed_chains
 from puffer_frames.scales.choice import Choice
+from puffer_frames.scales.networks import rivals_of
 from puffer_frames.scales.series import choose_noise
 from puffer_frames.scales.series_counts import ReleasedCounts
 from puffer_frames.verbs.answers.checks import Replay, curve_of, errors_at, one_by_one
@@ -204,9 +205,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
             calibration="exact" if request.mechanism == "exact" else "mechanism",
             seeded=request.drawing.seeded,
         ),
-        subject=series_subject(
-            request.columns.state, unit=request.columns.unit, timed=not request.networks, listed=bool(released.pairs)
-        ),
+        subject=series_subject(facts, request.columns.state, unit=request.columns.unit),
         secret=(request.columns.state,),
         secret_values=tuple(rows.states)[:MOST_VALUES],
         secret_count=len(rows.states),
@@ -286,7 +285,10 @@ def replay_histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> Re
     rows = _rows(request, table)
     released = _released(request, arguments, rows)
     exact = np.array(_numbers(request.query, _histograms(request, rows, released, None))["answer"], dtype=np.float64)
-    return Replay(exact=exact, own_noise=np.arange(exact.size) % 2 >= released.derived)
+    rivals = {}
+    if request.networks and released.bins == 1:
+        rivals[request.statistic] = rivals_of(request.networks, released)
+    return Replay(exact=exact, own_noise=np.arange(exact.size) % 2 >= released.derived, rivals=rivals)
 
 
 def _rows(request: SeriesRequest, table: Table) -> SeriesRows:

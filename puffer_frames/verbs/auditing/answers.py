@@ -255,7 +255,7 @@ def _bounds(answers: _Answers, alpha: float, rng: np.random.Generator) -> list[A
         bounds += model_bounds([column], codes, [(0, 1)], delta=delta, alpha=share, rng=rng).values()
         limits += [each.epsilon for each in answers.expected.verified[name].values()]
     if not bounds:
-        why = "only for sums and counts over units, with several answers whose noise is known"
+        why = "only for sums and counts over units or one of a network, with several answers whose noise is known"
         return [check_of(each, "not applicable", why) for each in ("epsilon", "advantage")]
     return bound_checks(bounds, [], (max(limits), answers.expected.delta), alpha)[:2]
 
