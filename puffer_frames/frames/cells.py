@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import narwhals.stable.v2 as nw
@@ -80,15 +81,33 @@ def width_for(scale: float, width: float, /, *, fewest: int, filled: int, most: 
     return min(max(wanted, few), width)
 
 
-def cell_of(width: float, domain: Bounds | None, /) -> nw.Expr:
-    """Number of the cell of the column `value`: cell k holds the values from k widths on."""
-    return _in_widths(width, domain).floor().cast(nw.Int64)
+def width_of_few(low: float, high: float, /, *, cells: float) -> float:
+    """Width of about so many cells, or of half as many, between the extremes of a column."""
+    width = max(min(high - low, _LARGEST) / max(cells - 2, 1), least_width(low, high))
+    return 2.0 ** math.ceil(math.log2(width))
 
 
-def place_of(width: float, domain: Bounds | None, /) -> nw.Expr:
-    """Place of the column `value` in its cell: a whole number of parts of the width, of which there are `PLACES`."""
-    value = _in_widths(width, domain)
+def cell_of(width: float, domain: Bounds | None, /, name: str = "value") -> nw.Expr:
+    """Number of the cell of a column: cell k holds the values from k widths on."""
+    return _in_widths(width, domain, name).floor().cast(nw.Int64)
+
+
+def place_of(width: float, domain: Bounds | None, /, name: str = "value") -> nw.Expr:
+    """Place of a column in its cell: a whole number of parts of the width, of which there are `PLACES`."""
+    value = _in_widths(width, domain, name)
     return ((value - value.floor()) * float(PLACES)).floor().cast(nw.Int64)
+
+
+def cells_of_rows(
+    names: Sequence[str], widths: Mapping[str, float], domain: Mapping[str, Bounds], /
+) -> dict[str, nw.Expr]:
+    """Numbers of cells in place of those of the columns `value_0`, ..., that have a width, and places `place_0`, ..."""
+    found = dict[str, nw.Expr]()
+    for k, name in enumerate(names):
+        if name in widths:
+            cell = widths[name], domain.get(name), f"value_{k}"
+            found |= {f"value_{k}": cell_of(*cell), f"place_{k}": place_of(*cell)}
+    return found
 
 
 def means_of(numbers: Integers, sums: Integers, counts: Integers, width: float, /) -> FloatArray:
@@ -106,8 +125,8 @@ def means_of(numbers: Integers, sums: Integers, counts: Integers, width: float, 
     return means
 
 
-def _in_widths(width: float, domain: Bounds | None) -> nw.Expr:
-    value = nw.col("value").cast(nw.Float64)
+def _in_widths(width: float, domain: Bounds | None, name: str) -> nw.Expr:
+    value = nw.col(name).cast(nw.Float64)
     if domain is not None:
         value = value.clip(*domain)
     return value * (1.0 / width)

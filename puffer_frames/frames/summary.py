@@ -175,31 +175,40 @@ def count_rows(
     groups: Sequence[str],
     public: Sequence[str],
     domain: Mapping[str, Bounds],
+    widths: Mapping[str, float],
 ) -> JointCounts:
     """Rows per secret and row of several public columns of numbers.
 
     - `table`: Columns `secret_0`, ..., `value_0`, ..., and `count`, as an engine counts them.
     - `domain` (mapping of column to (low, high)): Values beyond it count as its ends.
+    - `widths` (mapping of column to float): Of the cells whose numbers stand for values, with sums `place_0`, ...
     Raises PriorError, ArgumentTypeError as `count_values`.
     """
     counts = table["count"].to_numpy().astype(np.int64)
     columns = []
     for k, name in enumerate(public):
         values = to_floats(table[f"value_{k}"], counts, name=name)
-        columns.append((values.clip(*domain[name]) if name in domain else values) + 0.0)  # one zero
+        columns.append((values.clip(*domain[name]) if name in domain and name not in widths else values) + 0.0)
     labels, codes = _numbered(table, counts, groups=groups)
     ranked = sorted(range(len(labels)), key=lambda k: sort_key(labels[k]))
     codes = np.argsort(ranked)[codes]
-    rows = pl.DataFrame({"code": codes, "count": counts, **{str(k): column for k, column in enumerate(columns)}})
+    sums = {f"place_{k}": table[f"place_{k}"].to_numpy() for k, name in enumerate(public) if name in widths}
+    rows = pl.DataFrame({"code": codes, "count": counts, **{str(k): c for k, c in enumerate(columns)}, **sums})
     rows = rows.sort("code", *map(str, range(len(columns))))  # by all cores
     codes, counts = rows["code"].to_numpy(), rows["count"].to_numpy()
     points = np.stack([rows[str(k)].to_numpy() for k in range(len(columns))], axis=1)
     differs = (codes[1:] != codes[:-1]) | (points[1:] != points[:-1]).any(axis=1)
     fresh = np.flatnonzero(np.append(True, differs))
-    points, codes, counts = points[fresh], codes[fresh], np.add.reduceat(counts, fresh)
+    points, codes, counts = points[fresh], codes[fresh], np.add.reduceat(counts, fresh)  # zeros are one now
+    for k, name in enumerate(public):
+        if name in widths:
+            numbers, places = points[:, k].astype(np.int64), np.add.reduceat(rows[f"place_{k}"].to_numpy(), fresh)
+            points[:, k] = cells.means_of(numbers, places, counts, widths[name])
     bounds = np.searchsorted(codes, np.arange(len(labels) + 1))
     parts = {labels[k]: (points[a:b], counts[a:b]) for k, (a, b) in zip(ranked, pairwise(bounds), strict=True)}
-    return JointCounts(columns=tuple(public), counts=parts)
+    return JointCounts(
+        columns=tuple(public), counts=parts, widths={k: widths[n] for k, n in enumerate(public) if n in widths}
+    )
 
 
 def count_levels(

@@ -14,7 +14,7 @@ from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.prior import FloatArray, Secret
 
 JointRows = tuple[FloatArray, NDArray[np.int64]]
-"""Different rows in ascending order, shape (different, columns), and how often each occurs."""
+"""Different rows, or cells of them, in ascending order, shape (different, columns), and how often each occurs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +26,9 @@ class JointCounts:
     counts: Mapping[Secret, JointRows]
     labels: Mapping[int, tuple[Level, ...]] = field(default_factory=dict)
     """Levels of the columns of labels, by their place: their values are numbers of levels."""
+    widths: Mapping[int, float] = field(default_factory=dict)
+    """Widths of the cells that columns were counted in, by their place: powers of two. A cell begins at a multiple of
+    its width, and a row stands for the rows in one cell on each axis: its values are their means."""
 
     @property
     def rows_per_secret(self) -> dict[Secret, int]:

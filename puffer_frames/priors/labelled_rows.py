@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -20,7 +21,8 @@ def labelled(joint: JointCounts, labels: Sequence[str], /, *, own: int, columns:
     - `columns` (sequence of str): Names of all columns, in their order.
     """
     parts = {cast(tuple[Any, ...], key): rows for key, rows in joint.counts.items()}
-    return _joined(parts, labels, joint.columns, own=own, columns=columns)
+    found = _joined(parts, labels, joint.columns, own=own, columns=columns)
+    return replace(found, widths={columns.index(joint.columns[k]): width for k, width in joint.widths.items()})
 
 
 def of_levels(found: LevelCounts, labels: Sequence[str], /, *, own: int, columns: Sequence[str]) -> JointCounts:

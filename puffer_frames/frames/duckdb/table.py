@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, TypeAlias, cast
 
 import narwhals.stable.v2 as nw
@@ -35,19 +38,20 @@ from puffer_frames.frames.duckdb.sql import (
 from puffer_frames.frames.duckdb.units import DuckUnits
 from puffer_frames.frames.extensions import readable
 from puffer_frames.frames.forked import check_process
-from puffer_frames.frames.found import Extent, FoundValues, check_estimate, other_rows
+from puffer_frames.frames.found import Cells, Extent, FoundValues, check_estimate, other_rows
 from puffer_frames.frames.local.of_arrow import ArrowTable
 from puffer_frames.frames.local.prepare import check_nulls, no_complete_row
 from puffer_frames.frames.noisy import NUMBER, NoiseStep
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Roles, RowOrder, kind_of
 from puffer_frames.frames.series.asked import SeriesColumns
+from puffer_frames.frames.stamps.fingerprint import Fingerprint
 from puffer_frames.frames.summary import count_in_cells, count_levels, count_rows, count_values, levels_of
 from puffer_frames.frames.units.asked import UnitColumns
 from puffer_frames.frames.units.sizes import UNIT, UnitSizes, plain_names, unit_sizes
 from puffer_frames.noise.draw import Draw
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.noise.usefulness import evenly
+from puffer_frames.noise.usefulness import MOST_VALUES
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.series_rows import SeriesRows
@@ -253,11 +257,16 @@ class DuckRows:
         values = self._values(self.roles.public.index(name))
         return count_in_cells(values, width, groups=self.roles.groups, public=name, domain=domain)
 
-    def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
+    def joint_counts(self, domain: Mapping[str, Bounds], widths: Mapping[str, float], /) -> JointCounts:
         """By SQL; raises CalibrationError where the rows change meanwhile."""
         names = self.roles.numbers
-        counted = self._counted({f"value_{k}": f"public_{self.roles.public.index(n)}" for k, n in enumerate(names)})
-        return count_rows(counted, groups=self.roles.groups, public=names, domain=domain)
+        columns = {f"value_{k}": f"public_{self.roles.public.index(n)}" for k, n in enumerate(names)}
+        for k, name in enumerate(names):
+            if name in widths:
+                cells = Cells(width=widths[name], domain=domain.get(name))
+                columns |= {f"{part}_{k}": sql for part, sql in cell_sql(columns[f"value_{k}"], cells).items()}
+        counted = self._counted(columns)
+        return count_rows(counted, groups=self.roles.groups, public=names, domain=domain, widths=widths)
 
     def level_counts(self, name: str, /) -> LevelCounts:
         """By SQL; raises CalibrationError where the rows change meanwhile."""
@@ -310,7 +319,8 @@ class DuckRows:
     def _counted(self, values: Mapping[str, str], most: int | None = None) -> nw.DataFrame[Any]:
         """Rows per secret and values, which SQL says, as `FoundValues.count`; all are those of the first pass."""
         columns = {alias: alias for alias in self.roles.plain("secret")} | dict(values)
-        keys, sums = [name for name in columns if name != "place"], [name for name in columns if name == "place"]
+        keys = [name for name in columns if not name.startswith("place")]
+        sums = [name for name in columns if name.startswith("place")]
         added = "".join(f", CAST(sum({name}) AS BIGINT) AS {name}" for name in sums)
         counts = selected(self.rows, columns | {CHECK: self._hash()}).aggregate(
             f"{', '.join(keys)}, count(*) AS count, sum({CHECK}) AS {CHECK}{added}", ", ".join(keys)
@@ -333,7 +343,7 @@ class DuckRows:
         return found
 
     def release(self, draws: Sequence[Draw], /) -> Released:
-        """One pass in Arrow batches, into an Arrow table.
+        """One pass in Arrow batches, into an Arrow table; one of many rows lies in a file, not in memory.
 
         Raises CalibrationError where the rows are no longer those that were counted.
         """
@@ -341,16 +351,20 @@ class DuckRows:
         step = NoiseStep.of(found, self.roles, names=self.names)
         names = [name for name in self.names if name in (*self.roles.public, *self.roles.keep)]
         columns = {alias: alias for alias in step.columns} | {CHECK: self._hash()}
+        rows, stamp = self.found["rows"], Fingerprint()
         with closing(read_batches(selected(self.rows, columns))) as batches:
-            table = readable(pa.Table.from_batches(step.noise(self._checked(batches))).rename_columns(names))
+            noisy = (pa.RecordBatch.from_arrays(b.columns, names) for b in step.noise(self._checked(batches)))
+            table = readable(_held(_stamped(noisy, stamp), rows=rows))
+        numbers = [name for name, levels in found.writes.items() if levels is None]
         if self.layout.shuffle:
-            order = found.key.permutation(self.found["rows"])
+            order = found.key.permutation(rows)
             table = table.take(pa.array(order)).combine_chunks()
+        some = pa.array(range(0, rows, -(-rows // MOST_VALUES)))
         return Released(
             frame=table,
-            rows=self.found["rows"],
-            sample={name: evenly(table[name].to_numpy()) for name, levels in found.writes.items() if levels is None},
-            fingerprint=ArrowTable(table).fingerprint(),
+            rows=rows,
+            sample={name: table[name].take(some).to_numpy() for name in numbers},
+            fingerprint=ArrowTable(table).fingerprint() if self.layout.shuffle else stamp.hexdigest(),
         )
 
     def _checked(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -362,6 +376,32 @@ class DuckRows:
             yield batch.select(batch.schema.names[:-1])
         if (rows, check % 2**64) != (self.found["rows"], self.found[CHECK]):
             raise _changed("the noise")
+
+
+def _stamped(batches: Iterator[pa.RecordBatch], stamp: Fingerprint) -> Iterator[pa.RecordBatch]:
+    """The batches, which a fingerprint takes in."""
+    for batch in batches:
+        stamp.update(opened(readable(pa.Table.from_batches([batch]))))
+        yield batch
+
+
+_MOST_IN_MEMORY = 1 << 20
+"""Rows of a release that is held in memory."""
+
+
+def _held(batches: Iterator[pa.RecordBatch], *, rows: int) -> pa.Table:
+    """A table of all batches. Of many rows they lie in a temporary file, mapped to memory, whose name is taken away at
+    once: it goes with the table. Windows keeps no file without a name.
+    """
+    if rows <= _MOST_IN_MEMORY or os.name == "nt":
+        return pa.Table.from_batches(batches)
+    first = next(batches)
+    with tempfile.NamedTemporaryFile(prefix="puffer-", suffix=".arrows") as file:
+        with pa.ipc.new_stream(file, first.schema) as writer:
+            for batch in chain([first], batches):
+                writer.write_batch(batch)
+        file.flush()
+        return pa.ipc.open_stream(pa.memory_map(file.name)).read_all()
 
 
 def _hash_sql(roles: Roles, seed: int) -> str:

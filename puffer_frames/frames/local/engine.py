@@ -123,11 +123,14 @@ def count_codes(secrets: LocalSecrets, codes: NDArray[np.uint16], /) -> nw.DataF
     return secrets.labelled(count_groups(table, table.columns))
 
 
-def count_joint(frame: Frame, secrets: LocalSecrets, names: Sequence[str], /) -> nw.DataFrame[Any]:
-    """Rows per secret and row of some columns `value_0`, ..., in a column `count`."""
+def count_joint(
+    frame: Frame, secrets: LocalSecrets, names: Sequence[str], cells: Mapping[str, nw.Expr], /
+) -> nw.DataFrame[Any]:
+    """Rows per secret and row of some columns `value_0`, ..., in a column `count`; in cells, as `cells_of_rows`."""
     values = {f"value_{k}": _beside(frame, secrets, name) for k, name in enumerate(names)}
     table = nw.from_dict({**secrets.columns, **values})
-    return secrets.labelled(count_groups(table, table.columns))
+    places = [name for name in cells if name not in values]
+    return secrets.labelled(count_groups(table, table.columns, added=places, **cells))
 
 
 def _beside(frame: Frame, secrets: LocalSecrets, name: str, /) -> nw.Series[Any]:

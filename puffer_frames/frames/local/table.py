@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from puffer_frames.errors import PufferWarning, RowOrderWarning
+from puffer_frames.frames.cells import cells_of_rows
 from puffer_frames.frames.coded import Coded, Numbered, some_entries
 from puffer_frames.frames.columns import Frame, Name, NativeFrame, column
 from puffer_frames.frames.draws import Draws
@@ -214,11 +215,11 @@ class LocalRows:
         values = LocalValues.of(self.frame, self.secrets, name)
         return count_in_cells(values, width, groups=self.roles.groups, public=name, domain=domain)
 
-    def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
+    def joint_counts(self, domain: Mapping[str, Bounds], widths: Mapping[str, float], /) -> JointCounts:
         """By one group-by of all columns."""
         names = self.roles.numbers
-        counted = count_joint(self.frame, self.secrets, names)
-        return count_rows(counted, groups=self.roles.groups, public=names, domain=domain)
+        counted = count_joint(self.frame, self.secrets, names, cells_of_rows(names, widths, domain))
+        return count_rows(counted, groups=self.roles.groups, public=names, domain=domain, widths=widths)
 
     def level_counts(self, name: str, /) -> LevelCounts:
         """By a group-by of the secrets and the numbers of the levels."""

@@ -12,6 +12,7 @@ import polars as pl
 
 from puffer_frames.errors import ArgumentError, PufferWarning
 from puffer_frames.frames import summary
+from puffer_frames.frames.cells import cells_of_rows
 from puffer_frames.frames.coded import Coded, Numbered, some_entries
 from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows
 from puffer_frames.frames.counted_series import count_series
@@ -225,13 +226,13 @@ class LazyRows:
         """By a group-by of the streaming engine."""
         return count_in_cells(self._values(name), width, groups=self.roles.groups, public=name, domain=domain)
 
-    def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
+    def joint_counts(self, domain: Mapping[str, Bounds], widths: Mapping[str, float], /) -> JointCounts:
         """By one group-by of the streaming engine."""
         names, watch = self.roles.numbers, Watch()
-        counted = _counted(
-            self._grouped({name: f"value_{k}" for k, name in enumerate(names)}, watch), None, watch=watch
-        )
-        return count_rows(nw.from_native(counted), groups=self.roles.groups, public=names, domain=domain)
+        table = nw.from_native(self._grouped({name: f"value_{k}" for k, name in enumerate(names)}, watch))
+        cells = cells_of_rows(names, widths, domain)
+        counted = _counted(nw.to_native(table.with_columns(**cells) if cells else table), None, watch=watch)
+        return count_rows(nw.from_native(counted), groups=self.roles.groups, public=names, domain=domain, widths=widths)
 
     def level_counts(self, name: str, /) -> LevelCounts:
         """By a group-by of the streaming engine."""
@@ -318,8 +319,10 @@ def _present(name: str, rows: pl.LazyFrame) -> pl.Expr:
 def _counted(table: pl.LazyFrame, most: int | None, *, watch: Watch) -> nw.DataFrame[Any]:
     """As `FoundValues.count`, of compared rows."""
     names = table.collect_schema().names()
-    sums = [pl.col(name).sum() for name in names if name == "place"]
-    counts = table.group_by([name for name in names if name != "place"]).agg(pl.len().alias("count"), *sums)
+    sums = [pl.col(name).sum() for name in names if name.startswith("place")]
+    counts = table.group_by([name for name in names if not name.startswith("place")]).agg(
+        pl.len().alias("count"), *sums
+    )
     some = counts if most is None else counts.head(most + 1)
     found = watch.result(lambda: some.collect(engine="streaming"))
     if not watch.ended:

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PufferWarning
+from puffer_frames.frames.cells import cells_of_rows
 from puffer_frames.frames.coded import Coded, Numbered, known_levels, some_entries
 from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows, rows_text
 from puffer_frames.frames.counted_series import count_series
@@ -236,12 +237,14 @@ class SparkRows:
         values = self._values(self.roles.public.index(name))
         return count_in_cells(values, width, groups=self.roles.groups, public=name, domain=domain)
 
-    def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
+    def joint_counts(self, domain: Mapping[str, Bounds], widths: Mapping[str, float], /) -> JointCounts:
         """By one native group-by, whose result alone reaches the driver."""
         names = self.roles.numbers
         table = self._table({f"value_{k}": self.roles.public.index(name) for k, name in enumerate(names)})
+        if cells := cells_of_rows(names, widths, domain):
+            table = nw.to_native(nw.from_native(table).with_columns(**cells))
         counted = counted_rows(table, None, check=self.found.get(CHECK))
-        return count_rows(counted, groups=self.roles.groups, public=names, domain=domain)
+        return count_rows(counted, groups=self.roles.groups, public=names, domain=domain, widths=widths)
 
     def level_counts(self, name: str, /) -> LevelCounts:
         """By a native group-by, whose result alone reaches the driver."""

@@ -35,6 +35,9 @@ class JointLaw:
     """Shape (rows, columns)."""
     weights: FloatArray
     """They sum to 1, shape (rows,)."""
+    widths: tuple[float, ...] = ()
+    """Per column that of the cells whose rows a row stands for, with their means, and 0 for a column of values; empty
+    where all are of values. A cell begins at a multiple of its width."""
 
 
 @dataclass(frozen=True, slots=True)
