@@ -146,9 +146,8 @@ def main():
     with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
         path = Path(folder) / "rows.parquet"
         started("--write", "--folder", path, "--rows", asked.rows)
-        print(
-            f"{'engine':<8}{'rows':>12}{'own s':>8}{'release s':>11}{'ratio':>7}{'of cpu':>8}{'peak MiB':>10}{'anonymous':>11}"
-        )
+        head = f"{'engine':<8}{'rows':>12}{'own s':>8}{'release s':>11}{'ratio':>7}{'of cpu':>8}"
+        print(head + f"{'peak MiB':>10}{'anonymous':>11}", flush=True)
         for engine in asked.engines or ENGINES:
             native, release = (started("--folder", path, "--once", engine, what) for what in ("native", "release"))
             line = f"{engine:<8}{asked.rows:>12,}{native['seconds']:>8.1f}{release['seconds']:>11.1f}"

@@ -93,11 +93,7 @@ def choose_jointly(
     """
     whole, joint = joint, replace(joint, counts={secret: joint.counts[secret] for secret in named})
     covered = joint_beliefs(beliefs, joint)
-    bounds = {
-        k: domain.get(name) or (alone[name].extent if k in joint.widths else _extent(whole, k))
-        for k, name in enumerate(joint.columns)
-        if k not in joint.labels
-    }
+    bounds = _bounds_of(whole, domain, alone)
     clips = any(belief.shares is not None for belief in covered.values())
     if clips:
         if coupled:
@@ -347,9 +343,17 @@ def _only(joint: JointCounts, column: int) -> dict[Secret, JointRows]:
     return found
 
 
-def _extent(joint: JointCounts, column: int) -> Bounds:
-    values, _ = pooled((joint,), column)
-    return float(values.min()), float(values.max())
+def _bounds_of(
+    joint: JointCounts, domain: Mapping[str, Bounds], alone: Mapping[str, Summary]
+) -> dict[int, tuple[float, float]]:
+    """The domain of each column of numbers, or the range of its values; of means the table alone knows that."""
+    found = {}
+    for k, name in enumerate(joint.columns):
+        if k not in joint.labels:
+            values, _ = pooled((joint,), k)
+            own = alone[name].extent if k in joint.widths else (float(values.min()), float(values.max()))
+            found[k] = domain.get(name) or own
+    return found
 
 
 def _least_scale(tables: Sequence[JointCounts], column: int, *, epsilon: float) -> float:
