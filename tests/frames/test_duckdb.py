@@ -303,4 +303,4 @@ def test_a_large_release_lies_in_a_file_without_a_name(connection, relation, tmp
     assert certificate_of(found).fingerprint == certificate_of(held).fingerprint
     puffer_frames.write_parquet(found, tmp_path / "out.parquet")
     assert puffer_frames.read_certificate(tmp_path / "out.parquet").verify(found) == "unsigned: cannot be trusted"
-    assert connection.sql("SELECT count(*) FROM found").fetchone() == (found.num_rows,)
+    assert connection.sql("SELECT count(*) FROM found").fetchall() == [(found.num_rows,)]
