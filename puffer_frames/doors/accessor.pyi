@@ -125,6 +125,7 @@ class PufferAccessor(Generic[Frame, Answer]):
         delta: float = 0.0,
         noise: NoiseArgument = "laplace",
         nulls: NullsWord = "raise",
+        null_values: NullValuesArgument = None,
         unit: Name | None = None,
         value: Name | None = None,
         query: QueryWord | Sequence[QueryWord] = "sum",
@@ -153,6 +154,7 @@ class PufferAccessor(Generic[Frame, Answer]):
         delta: float = 0.0,
         noise: NoiseArgument = "laplace",
         nulls: NullsWord = "raise",
+        null_values: NullValuesArgument = None,
         time: Name | None = None,
         unit: Name | None = None,
         mechanism: Literal["all"] | MechanismWord | Sequence[MechanismWord] = "auto",
@@ -181,6 +183,7 @@ class PufferAccessor(Generic[Frame, Answer]):
         certificate: Certificate | None = None,
         secret: Name | Sequence[Name] | None = None,
         request: Mapping[str, Any] | None = None,
+        null_values: NullValuesArgument = None,
         level: float = 0.99,
         rng: RandomSource = None,
     ) -> AuditReport:
@@ -199,6 +202,8 @@ class PufferAccessor(Generic[Frame, Answer]):
         self,
         original: NativeFrame,
         /,
+        *,
+        null_values: NullValuesArgument = None,
     ) -> Quality:
         """How near this release is to the table that it was made from, as `puffer_frames.compare_tables`."""
 

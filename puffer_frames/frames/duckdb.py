@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+import tempfile
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, ClassVar, TypeAlias, cast
 
 import narwhals.stable.v2 as nw
@@ -27,11 +30,12 @@ from puffer_frames.frames.local.kinds import ArrowTable
 from puffer_frames.frames.local.looks import kept_warnings, order_warnings
 from puffer_frames.frames.order import Windows
 from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, no_complete_row
+from puffer_frames.frames.stamps.fingerprint import Fingerprint
 from puffer_frames.frames.summary import PLACES
-from puffer_frames.frames.tally import Cells, CountedRows, Extent, FoundValues, check_estimate, other_rows
+from puffer_frames.frames.tally import Cells, CountedRows, Extent, FoundValues, check_estimate, other_rows, place_named
 from puffer_frames.frames.units import UNIT
 from puffer_frames.noise.adding import Draw
-from puffer_frames.noise.usefulness import evenly
+from puffer_frames.noise.usefulness import MOST_VALUES
 from puffer_frames.priors.prior import IndexArray
 
 BATCH = 1 << 17
@@ -89,7 +93,7 @@ def finite_sql(column: str, /, *, floats: bool) -> str:
     return f"isfinite({column})" if floats else f"{column} IS NOT NULL"
 
 
-def cell_sql(column: str, cells: Cells, /) -> dict[str, str]:
+def cell_sql(column: str, cells: Cells, /, alias: str = "value") -> dict[str, str]:
     """Number of the cell of a column's value, as `summary.cell_of`, and its place there, as `summary.place_of`."""
     value = f"CAST({column} AS DOUBLE)"
     if cells.domain is not None:
@@ -97,8 +101,8 @@ def cell_sql(column: str, cells: Cells, /) -> dict[str, str]:
         value = f"least(greatest({value}, {low}), {high})"
     value = f"{value} * {number_sql(1.0 / cells.width)}"
     return {
-        "value": f"CAST(floor({value}) AS BIGINT)",
-        "place": f"CAST(floor(({value} - floor({value})) * {number_sql(float(PLACES))}) AS BIGINT)",
+        alias: f"CAST(floor({value}) AS BIGINT)",
+        place_named(alias): f"CAST(floor(({value} - floor({value})) * {number_sql(float(PLACES))}) AS BIGINT)",
     }
 
 
@@ -364,8 +368,11 @@ class DuckRows(CountedRows):
     def check_levels(self, name: str, /) -> None:
         check_estimate(self.found[f"different_{self.roles.public.index(name)}"], name=name)
 
-    def counted(self, names: Mapping[str, str], /) -> nw.DataFrame[Any]:
-        return self._counted({alias: f"public_{self.roles.public.index(name)}" for name, alias in names.items()})
+    def counted(self, names: Mapping[str, str], cells: Mapping[str, Cells], /) -> nw.DataFrame[Any]:
+        columns = {alias: f"public_{self.roles.public.index(name)}" for name, alias in names.items()}
+        for alias, own in cells.items():
+            columns |= cell_sql(columns[alias], own, alias)
+        return self._counted(columns)
 
     def values_of(self, name: str, /) -> FoundValues:
         k = self.roles.public.index(name)
@@ -399,7 +406,8 @@ class DuckRows(CountedRows):
     def _counted(self, values: Mapping[str, str], most: int | None = None) -> nw.DataFrame[Any]:
         """Rows per secret and values, which SQL says, as `FoundValues.count`; all are those of the first pass."""
         columns = {alias: alias for alias in self.roles.plain("secret")} | dict(values)
-        keys, sums = [name for name in columns if name != "place"], [name for name in columns if name == "place"]
+        keys = [name for name in columns if not name.startswith("place")]
+        sums = [name for name in columns if name.startswith("place")]
         added = "".join(f", CAST(sum({name}) AS BIGINT) AS {name}" for name in sums)
         counts = selected(self.rows, columns | {CHECK: self._hash()}).aggregate(
             f"{', '.join(keys)}, count(*) AS count, sum({CHECK}) AS {CHECK}{added}", ", ".join(keys)
@@ -422,7 +430,7 @@ class DuckRows(CountedRows):
         return found
 
     def release(self, draws: Sequence[Draw], /) -> Released:
-        """One pass in Arrow batches, into an Arrow table.
+        """One pass in Arrow batches, into an Arrow table; one of many rows lies in a file, not in memory.
 
         Raises CalibrationError where the rows are no longer those that were counted.
         """
@@ -430,16 +438,20 @@ class DuckRows(CountedRows):
         step = NoiseStep.of(found, self.roles, names=self.names)
         names = [name for name in self.names if name in (*self.roles.public, *self.roles.keep)]
         columns = {alias: alias for alias in step.columns} | {CHECK: self._hash()}
+        rows, stamp = self.found["rows"], Fingerprint()
         with closing(read_batches(selected(self.rows, columns))) as batches:
-            table = readable(pa.Table.from_batches(step.noise(self._checked(batches))).rename_columns(names))
+            noisy = (pa.RecordBatch.from_arrays(b.columns, names) for b in step.noise(self._checked(batches)))
+            table = readable(_held(_stamped(noisy, stamp), rows=rows))
+        numbers = [name for name, levels in found.writes.items() if levels is None]
         if self.layout.shuffle:
-            order = found.key.permutation(self.found["rows"])
+            order = found.key.permutation(rows)
             table = table.take(pa.array(order)).combine_chunks()
+        some = pa.array(range(0, rows, -(-rows // MOST_VALUES)))
         return Released(
             frame=table,
-            rows=self.found["rows"],
-            sample={name: evenly(table[name].to_numpy()) for name, levels in found.writes.items() if levels is None},
-            fingerprint=ArrowTable(table).fingerprint(),
+            rows=rows,
+            sample={name: table[name].take(some).to_numpy() for name in numbers},
+            fingerprint=ArrowTable(table).fingerprint() if self.layout.shuffle else stamp.hexdigest(),
         )
 
     def _checked(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -451,6 +463,32 @@ class DuckRows(CountedRows):
             yield batch.select(batch.schema.names[:-1])
         if (rows, check % 2**64) != (self.found["rows"], self.found[CHECK]):
             raise _changed("the noise")
+
+
+def _stamped(batches: Iterator[pa.RecordBatch], stamp: Fingerprint) -> Iterator[pa.RecordBatch]:
+    """The batches, which a fingerprint takes in."""
+    for batch in batches:
+        stamp.update(opened(readable(pa.Table.from_batches([batch]))))
+        yield batch
+
+
+_MOST_IN_MEMORY = 1 << 20
+"""Rows of a release that is held in memory."""
+
+
+def _held(batches: Iterator[pa.RecordBatch], *, rows: int) -> pa.Table:
+    """A table of all batches. Of many rows they lie in a temporary file, mapped to memory, whose name is taken away at
+    once: it goes with the table. Windows keeps no file without a name.
+    """
+    if rows <= _MOST_IN_MEMORY or os.name == "nt":
+        return pa.Table.from_batches(batches)
+    first = next(batches)
+    with tempfile.NamedTemporaryFile(prefix="puffer-", suffix=".arrows") as file:
+        with pa.ipc.new_stream(file, first.schema) as writer:
+            for batch in chain([first], batches):
+                writer.write_batch(batch)
+        file.flush()
+        return pa.ipc.open_stream(pa.memory_map(file.name)).read_all()
 
 
 def _hash_sql(roles: Roles, seed: int) -> str:

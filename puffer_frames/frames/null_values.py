@@ -86,6 +86,15 @@ def with_nulls(frame: NativeFrame, codes: Codes, /) -> NativeFrame:
     return nw.to_native(nw.from_native(frame).with_columns(*columns))
 
 
+def coded(frame: NativeFrame, given: NullValuesArgument, /) -> tuple[NativeFrame, Codes]:
+    """The frame with null in place of the codes of any of its columns, and these; raises and warns as the others."""
+    table = open_table(frame)
+    codes = check_codes(given, table.labels, columns=table.names)
+    if codes:
+        warn_of_unused(frame, codes)
+    return with_nulls(frame, codes), codes
+
+
 def warn_of_unused(frame: NativeFrame, codes: Codes, /) -> None:
     """Warn of codes that are in no row, as misspelled ones are."""
     places = _places(frame, codes)

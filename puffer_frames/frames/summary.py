@@ -88,14 +88,20 @@ def width_for(scale: float, width: float, /, *, fewest: int, filled: int, most: 
     return min(max(wanted, few), width)
 
 
-def cell_of(width: float, domain: Bounds | None, /) -> nw.Expr:
-    """Number of the cell of the column `value`: cell k holds the values from k widths on."""
-    return _in_widths(width, domain).floor().cast(nw.Int64)
+def width_of_few(low: float, high: float, /, *, cells: float) -> float:
+    """Width of about so many cells, or of half as many, between the extremes of a column."""
+    width = max(min(high - low, _LARGEST) / max(cells - 2, 1), least_width(low, high))
+    return 2.0 ** math.ceil(math.log2(width))
 
 
-def place_of(width: float, domain: Bounds | None, /) -> nw.Expr:
-    """Place of the column `value` in its cell: a whole number of parts of the width, of which there are `PLACES`."""
-    value = _in_widths(width, domain)
+def cell_of(width: float, domain: Bounds | None, /, name: str = "value") -> nw.Expr:
+    """Number of the cell of a column: cell k holds the values from k widths on."""
+    return _in_widths(width, domain, name).floor().cast(nw.Int64)
+
+
+def place_of(width: float, domain: Bounds | None, /, name: str = "value") -> nw.Expr:
+    """Place of a column in its cell: a whole number of parts of the width, of which there are `PLACES`."""
+    value = _in_widths(width, domain, name)
     return ((value - value.floor()) * float(PLACES)).floor().cast(nw.Int64)
 
 
@@ -114,8 +120,8 @@ def means_of(numbers: Integers, sums: Integers, counts: Integers, width: float, 
     return means
 
 
-def _in_widths(width: float, domain: Bounds | None) -> nw.Expr:
-    value = nw.col("value").cast(nw.Float64)
+def _in_widths(width: float, domain: Bounds | None, name: str) -> nw.Expr:
+    value = nw.col(name).cast(nw.Float64)
     if domain is not None:
         value = value.clip(*domain)
     return value * (1.0 / width)
@@ -273,31 +279,40 @@ def count_rows(
     groups: Sequence[str],
     public: Sequence[str],
     domain: Mapping[str, Bounds],
+    widths: Mapping[str, float],
 ) -> JointCounts:
     """Rows per secret and row of several public columns of numbers.
 
     - `table`: Columns `secret_0`, ..., `value_0`, ..., and `count`, as an engine counts them.
     - `domain` (mapping of column to (low, high)): Values beyond it count as its ends.
+    - `widths` (mapping of column to float): Of the cells whose numbers stand for values, with sums `place_0`, ...
     Raises PriorError, ArgumentTypeError as `count_values`.
     """
     counts = table["count"].to_numpy().astype(np.int64)
     columns = []
     for k, name in enumerate(public):
         values = to_floats(table[f"value_{k}"], counts, name=name)
-        columns.append((values.clip(*domain[name]) if name in domain else values) + 0.0)  # one zero
+        columns.append((values.clip(*domain[name]) if name in domain and name not in widths else values) + 0.0)
     labels, codes = _numbered(table, counts, groups=groups)
     ranked = sorted(range(len(labels)), key=lambda k: sort_key(labels[k]))
     codes = np.argsort(ranked)[codes]
-    rows = pl.DataFrame({"code": codes, "count": counts, **{str(k): column for k, column in enumerate(columns)}})
+    sums = {f"place_{k}": table[f"place_{k}"].to_numpy() for k, name in enumerate(public) if name in widths}
+    rows = pl.DataFrame({"code": codes, "count": counts, **{str(k): c for k, c in enumerate(columns)}, **sums})
     rows = rows.sort("code", *map(str, range(len(columns))))  # by all cores
     codes, counts = rows["code"].to_numpy(), rows["count"].to_numpy()
     points = np.stack([rows[str(k)].to_numpy() for k in range(len(columns))], axis=1)
     differs = (codes[1:] != codes[:-1]) | (points[1:] != points[:-1]).any(axis=1)
     fresh = np.flatnonzero(np.append(True, differs))
-    points, codes, counts = points[fresh], codes[fresh], np.add.reduceat(counts, fresh)
+    points, codes, counts = points[fresh], codes[fresh], np.add.reduceat(counts, fresh)  # zeros are one now
+    for k, name in enumerate(public):
+        if name in widths:
+            numbers, places = points[:, k].astype(np.int64), np.add.reduceat(rows[f"place_{k}"].to_numpy(), fresh)
+            points[:, k] = means_of(numbers, places, counts, widths[name])
     bounds = np.searchsorted(codes, np.arange(len(labels) + 1))
     parts = {labels[k]: (points[a:b], counts[a:b]) for k, (a, b) in zip(ranked, pairwise(bounds), strict=True)}
-    return JointCounts(columns=tuple(public), counts=parts)
+    return JointCounts(
+        columns=tuple(public), counts=parts, widths={k: widths[n] for k, n in enumerate(public) if n in widths}
+    )
 
 
 def count_levels(

@@ -38,8 +38,10 @@ class CompleteRows(Protocol):
     def finer(self, name: str, width: float, domain: Bounds | None, /) -> Summary:
         """What the rows say of a column that `summaries` has counted in cells, in cells of another width."""
 
-    def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
-        """How often each row of the public columns of numbers occurs; raises PriorError, ArgumentTypeError."""
+    def joint_counts(self, domain: Mapping[str, Bounds], widths: Mapping[str, float], /) -> JointCounts:
+        """How often each row of the public columns of numbers occurs, those with a width in cells; raises PriorError,
+        ArgumentTypeError.
+        """
 
     def level_counts(self, name: str, /) -> LevelCounts:
         """Rows per secret and level of a column of labels; raises PriorError, ArgumentError for too many levels."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Protocol, TypeAlias
@@ -66,6 +66,33 @@ class Cells:
     def of(self, table: nw.LazyFrame[Any], /) -> nw.LazyFrame[Any]:
         """A table with the numbers of the cells in place of its column `value`, and with a column `place`."""
         return table.with_columns(value=cell_of(self.width, self.domain), place=place_of(self.width, self.domain))
+
+
+def cells_of_rows(
+    names: Sequence[str], widths: Mapping[str, float], domain: Mapping[str, Bounds], /
+) -> dict[str, Cells]:
+    """Cells of the columns `value_0`, ..., that have a width."""
+    found = {f"value_{k}": name for k, name in enumerate(names) if name in widths}
+    return {value: Cells(width=widths[name], domain=domain.get(name)) for value, name in found.items()}
+
+
+def place_named(value: str, /) -> str:
+    """Name of the places of the column `value`, or `value_0`, ..."""
+    return value.replace("value", "place")
+
+
+def changed_columns(cells: Mapping[str, Cells], /) -> dict[str, nw.Expr]:
+    """Numbers of the cells in place of some columns, and the places of these."""
+    found = dict[str, nw.Expr]()
+    for value, own in cells.items():
+        cell = own.width, own.domain, value
+        found |= {value: cell_of(*cell), place_named(value): place_of(*cell)}
+    return found
+
+
+def in_cells(table: Any, cells: Mapping[str, Cells], /) -> Any:
+    """A native lazy table with these columns changed."""
+    return nw.to_native(nw.from_native(table).with_columns(**changed_columns(cells))) if cells else table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,8 +180,10 @@ class CountedRows(Protocol):
     def values_of(self, name: str, /) -> FoundValues:
         """A public column of numbers."""
 
-    def counted(self, names: Mapping[str, str], /) -> nw.DataFrame[Any]:
-        """Rows per secret and value of some public columns, which are given other names."""
+    def counted(self, names: Mapping[str, str], cells: Mapping[str, Cells], /) -> nw.DataFrame[Any]:
+        """Rows per secret and value of some public columns, which are given other names, under which some have cells:
+        then the numbers of these stand for their values, with the sums of the places.
+        """
 
     def check_levels(self, name: str, /) -> None:
         """Raise ArgumentError where the first pass leaves no doubt that a column of labels has too many levels."""
@@ -168,14 +197,15 @@ class CountedRows(Protocol):
     def finer(self, name: str, width: float, domain: Bounds | None, /) -> Summary:
         return count_in_cells(self.values_of(name), width, groups=self.roles.groups, public=name, domain=domain)
 
-    def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
+    def joint_counts(self, domain: Mapping[str, Bounds], widths: Mapping[str, float], /) -> JointCounts:
         names = self.roles.numbers
-        counted = self.counted({name: f"value_{k}" for k, name in enumerate(names)})
-        return count_rows(counted, groups=self.roles.groups, public=names, domain=domain)
+        values = {name: f"value_{k}" for k, name in enumerate(names)}
+        counted = self.counted(values, cells_of_rows(names, widths, domain))
+        return count_rows(counted, groups=self.roles.groups, public=names, domain=domain, widths=widths)
 
     def level_counts(self, name: str, /) -> LevelCounts:
         self.check_levels(name)
-        counted = self.counted({name: "value"})
+        counted = self.counted({name: "value"}, {})
         levels = levels_of(counted["value"], name=name)
         return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls)
 

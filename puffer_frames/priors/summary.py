@@ -161,7 +161,7 @@ class LevelCounts:
 
 
 JointRows = tuple[FloatArray, NDArray[np.int64]]
-"""Different rows in ascending order, shape (different, columns), and how often each occurs."""
+"""Different rows, or cells of them, in ascending order, shape (different, columns), and how often each occurs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +173,9 @@ class JointCounts:
     counts: Mapping[Secret, JointRows]
     labels: Mapping[int, tuple[Level, ...]] = field(default_factory=dict)
     """Levels of the columns of labels, by their place: their values are numbers of levels."""
+    widths: Mapping[int, float] = field(default_factory=dict)
+    """Widths of the cells that columns were counted in, by their place: powers of two. A cell begins at a multiple of
+    its width, and a row stands for the rows in one cell on each axis: its values are their means."""
 
     @property
     def rows_per_secret(self) -> dict[Secret, int]:
@@ -216,7 +219,8 @@ def labelled(joint: JointCounts, labels: Sequence[str], /, *, own: int, columns:
     - `columns` (sequence of str): Names of all columns, in their order.
     """
     parts = {cast(tuple[Any, ...], key): rows for key, rows in joint.counts.items()}
-    return _joined_rows(parts, labels, joint.columns, own=own, columns=columns)
+    found = _joined_rows(parts, labels, joint.columns, own=own, columns=columns)
+    return replace(found, widths={columns.index(joint.columns[k]): width for k, width in joint.widths.items()})
 
 
 def of_levels(found: LevelCounts, labels: Sequence[str], /, *, own: int, columns: Sequence[str]) -> JointCounts:

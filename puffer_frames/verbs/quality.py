@@ -13,6 +13,7 @@ from scipy.stats.contingency import association
 
 from puffer_frames.errors import ArgumentError, short_traceback
 from puffer_frames.frames.columns import NativeFrame, check_rows
+from puffer_frames.frames.null_values import NullValuesArgument, coded
 from puffer_frames.frames.side_by_side import PlainColumn, read_columns
 from puffer_frames.frames.table import library_of, small_frame
 from puffer_frames.numbers.presentation import Printed, Rows, shown_names
@@ -120,13 +121,17 @@ class Quality(Printed):
 
 
 @short_traceback
-def compare_tables(original: NativeFrame, released: NativeFrame, /) -> Quality:
+def compare_tables(
+    original: NativeFrame, released: NativeFrame, /, *, null_values: NullValuesArgument = None
+) -> Quality:
     r"""How near a release is to its table: each column, and each pair of columns.
 
     Parameters
     ----------
     original, released : frames in memory: pandas, Polars or PyArrow
         The raw table and a release of it, its rows in any order.
+    null_values : mapping of column to a code, or to several
+        Codes that stand for a missing value in the raw table, as in `privatize`.
 
     Returns
     -------
@@ -159,6 +164,7 @@ def compare_tables(original: NativeFrame, released: NativeFrame, /) -> Quality:
     >>> quality.columns["similarity"].tolist()
     [0.75, 1.0]
     """
+    original, _ = coded(original, null_values)
     tables = [
         read_columns(frame, role=role, known=(), rows=0)
         for frame, role in ((original, "original"), (released, "released"))
@@ -179,12 +185,13 @@ def compare_tables(original: NativeFrame, released: NativeFrame, /) -> Quality:
     )
 
 
-def quality(released: NativeFrame, original: NativeFrame, /) -> Quality:
+def quality(released: NativeFrame, original: NativeFrame, /, *, null_values: NullValuesArgument = None) -> Quality:
     """How near this release is to the table that it was made from, as `puffer_frames.compare_tables`.
 
     Parameters
     ----------
     released, original : frames in memory: pandas, Polars or PyArrow
+    null_values : mapping of column to a code, or to several
 
     Returns
     -------
@@ -195,7 +202,7 @@ def quality(released: NativeFrame, original: NativeFrame, /) -> Quality:
     ArgumentError, ArgumentTypeError, PriorError
         As `compare_tables`.
     """
-    return compare_tables(original, released)
+    return compare_tables(original, released, null_values=null_values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

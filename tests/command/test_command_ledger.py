@@ -53,10 +53,12 @@ def test_an_entry_is_withdrawn_and_the_file_checked(folder):
     assert run("ledger", "check", "l.jsonl").out == "l.jsonl: whole, 2 releases; locked by nobody\n"
     lines = (folder / "l.jsonl").read_text().splitlines()
     lie = {key: value for key, value in json.loads(lines[1]).items() if key != "digest"} | {"epsilon": 0.01}
+    lie |= {"schema": "1.0"}  # whose lines have no digest
     for wrong, said in (
         (lines[1].replace("0.1", "0.2", 1), "line 2 that was changed"),
         (json.dumps(lie), "line 2 that says something else than its certificate"),
         (lines[1].replace(entry, "x" * 16)[:99], "no entry"),
+        (json.dumps({k: v for k, v in json.loads(lines[1]).items() if k != "digest"}), "line 2 that has no digest"),
     ):
         (folder / "l.jsonl").write_text("\n".join([lines[0], wrong, *lines[2:]]) + "\n")
         done = run("ledger", "check", "l.jsonl")

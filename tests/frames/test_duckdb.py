@@ -1,5 +1,7 @@
 """What DuckDB relations have of their own: SQL, names, sources of every kind, rows that change, and their order."""
 
+import tempfile
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -284,3 +286,21 @@ def test_plans_are_kept_and_applied(relation):
     )
     with pytest.raises(CalibrationError, match="other rows"):
         plan.release(relation.limit(100))
+
+
+def test_a_large_release_lies_in_a_file_without_a_name(connection, relation, tmp_path, monkeypatch):
+    """It is the one that is held in memory: rows, kept categories and certificate."""
+    kinds = relation.project("*, (CASE WHEN id % 2 = 0 THEN 'even' ELSE 'odd' END)::ENUM('even', 'odd') AS half")
+    asked = {"layout": Layout(row_id="id", keep="half"), "rng": 3}
+    held = release(kinds, **asked)
+    monkeypatch.setattr(tables, "_MOST_IN_MEMORY", 10)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    before = pa.total_allocated_bytes()
+    found = release(kinds, **asked)
+    assert not list(tmp_path.iterdir())
+    assert pa.total_allocated_bytes() - before < found.nbytes / 2
+    assert found.equals(held)
+    assert certificate_of(found).fingerprint == certificate_of(held).fingerprint
+    puffer_frames.write_parquet(found, tmp_path / "out.parquet")
+    assert puffer_frames.read_certificate(tmp_path / "out.parquet").verify(found) == "unsigned: cannot be trusted"
+    assert connection.sql("SELECT count(*) FROM found").fetchall() == [(found.num_rows,)]

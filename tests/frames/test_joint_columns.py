@@ -170,16 +170,54 @@ def test_what_is_not_joint(make_frame, monkeypatch):
     five = plan(frame, public=["grade", "mark", "wage", "a", "b"], mechanism="noise")
     assert five.theorem == "kantorovich"
     assert plan(frame, mechanism=Noise(theorem="kantorovich")).theorem == "kantorovich"
-    for name, most in (("MOST_ROWS", 20), ("MOST_SECRETS", 2)):
-        with monkeypatch.context() as changed:
-            changed.setattr(rows_seen, name, most)
-            assert plan(frame).theorem == "bounded"
-    assert plan(frame).theorem == "joint"
-    few = {"public": ["a", "b"]}  # 3 x 2 values of 3 secrets
-    for most, theorem in ((18, "joint"), (17, "bounded")):
-        with monkeypatch.context() as changed:
-            changed.setattr(rows_seen, "MOST_ROWS", most)
-            assert plan(frame, **few).theorem == theorem
+    monkeypatch.setattr(rows_seen, "MOST_SECRETS", 2)
+    assert plan(frame).theorem == "bounded"
+    with pytest.raises(CalibrationError, match="of at most 2 values"):
+        plan(frame, mechanism=Noise(theorem="kantorovich"))
+
+
+CELLS = {"public": ["wage", "grade", "word"], "mechanism": Noise()}
+WORDS = {"word": np.where(RNG.random(ROWS) < 0.3, GROUP, "o")}
+
+
+@functools.cache
+def planned_in_cells(kind):
+    return plan(build_frame(kind, COLUMNS | WORDS), **CELLS)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [*thinned(LOCAL_KINDS, few=("pandas", "polars-lazy", "duckdb")), pytest.param("spark", marks=pytest.mark.slow)],
+    indirect=True,
+)
+def test_many_rows_are_counted_in_cells(kind, make_frame, monkeypatch, tmp_path):
+    """They had noise for the whole ranges, and beside labels there was an error."""
+    exact = planned_in_cells("polars").all_scales
+    monkeypatch.setattr(rows_seen, "MOST_ROWS", 400)
+    monkeypatch.setattr(rows_seen, "MOST_CELLS", 3 * 3 * 8 * 16)
+    frame, same = make_frame(COLUMNS | WORDS), build_frame("polars", COLUMNS | WORDS)
+    made, other = plan(frame, **CELLS), plan(same, **CELLS)
+    assert (made.theorem, made.all_scales, made.checksum) == ("joint", other.all_scales, other.checksum)
+    for name, scale in exact.items():
+        assert scale < made.all_scales[name] < 1.3 * scale
+    wages = made.choices["wage"].empirical["p"]
+    assert wages.radius == 0  # by itself the column is counted as narrowly as ever
+    made.save(tmp_path / "plan.json")
+    kept = puffer_frames.Plan.load(tmp_path / "plan.json")
+    assert certificate_of(run(kept.release(frame))).rows == ROWS  # the rows are those of the plan
+    batch = same.sample(fraction=1.0, with_replacement=True, seed=1)
+    found = certificate_of(other.release(batch, allow_other_frame=True, allow_drift=True))
+    assert found.observed["wage"].pure_loss.upper > 0
+
+
+def test_few_values_are_counted_by_themselves(monkeypatch):
+    frame, asked = pl.DataFrame(COLUMNS | {"a": GRADE % 3, "b": GRADE % 2}), {"public": ["a", "b"]}
+    exact = plan(frame, **asked)
+    monkeypatch.setattr(rows_seen, "MOST_ROWS", 18)  # 3 x 2 values of 3 secrets
+    monkeypatch.setattr(rows_seen, "MOST_CELLS", 1)
+    assert plan(frame, **asked).checksum == exact.checksum
+    monkeypatch.setattr(rows_seen, "MOST_ROWS", 17)
+    assert plan(frame, **asked).checksum != exact.checksum
 
 
 @pytest.mark.parametrize(("epsilon", "share"), [(0.1, 0.5), (1.0, 0.5), (4.0, 0.125)])

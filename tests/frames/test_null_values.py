@@ -190,3 +190,34 @@ def test_a_code_of_text_that_duckdb_compares_without_case():
     connection.execute("insert into words values ('NA'), ('na'), ('b')")
     found = with_nulls(connection.table("words"), {'a "b"': ("na",)})
     assert [word for (word,) in found.fetchall()] == ["NA", None, "b"]
+
+
+@pytest.mark.filterwarnings("ignore:null_values:puffer_frames.errors.SuspectValuesWarning")
+def test_answers_and_comparisons_take_codes(kind, make_frame):
+    """They are what nulls are: in the answers, in their certificate, in an audit and beside the release."""
+    frame, nulls = make_frame(COLUMNS), make_frame(NULLS)
+    summed = {"value": "income", "query": "sum", "domain": (0, 6), "nulls": "drop", "epsilon": 1.0}
+    with pytest.warns(SuspectValuesWarning, match="in no row"):
+        out = puffer_frames.aggregate(frame, **summed, null_values=CODES | {"level": [-8]}, rng=1)
+    assert entries(out) == entries(puffer_frames.aggregate(nulls, **summed, rng=1))
+    assert "income (2 codes)" in next(s.text for s in certificate_of(out).statements if s.key == "null-values")
+    series = {"state": "status", "time": "id", "nulls": "drop", "epsilon": 1.0}
+    series["mechanism"] = "group"
+    out = puffer_frames.histogram(frame, **series, null_values={"status": "dk"}, rng=1)
+    assert entries(out) == entries(puffer_frames.histogram(nulls, **series, rng=1))
+    if kind not in ("polars-lazy", "duckdb", "spark"):
+        quality = puffer_frames.compare_tables(frame, nulls, null_values=CODES)
+        assert quality.score == 1.0
+        assert puffer_frames.compare_tables(frame, nulls).score < 1.0
+        request = summed | {"null_values": {"income": 9999999}}
+        answer = puffer_frames.aggregate(frame, **request)
+        assert puffer_frames.audit(frame, answer, request=request).passed
+        asked = {"secret": "group", "public": "income", "epsilon": 0.05, "nulls": "drop"} | {
+            "null_values": request["null_values"]
+        }
+        released = puffer_frames.privatize(frame, **asked)
+        with pytest.raises(ArgumentError, match="row by row"):
+            puffer_frames.audit(frame, released)
+        assert puffer_frames.audit(frame, released, null_values=asked["null_values"]).checks
+    with pytest.raises(ColumnNotFoundError):
+        puffer_frames.aggregate(frame, **summed, null_values={"wealth": 1})

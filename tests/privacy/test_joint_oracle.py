@@ -30,6 +30,7 @@ from puffer_frames import Bootstrap, Contamination, Noise, calibrate, certificat
 from puffer_frames.core import Bracket
 from puffer_frames.errors import ArgumentError
 from puffer_frames.loss.joint.joint_loss import JointLaw, JointLoss, WrongRows
+from puffer_frames.mechanisms.noise import rows_seen
 from puffer_frames.noise.channel import changed_share, randomised_response
 
 pytestmark = [
@@ -122,6 +123,25 @@ def test_every_plan_loses_epsilon_and_no_more(count):
         style, epsilon = STYLES[seed % len(STYLES)], float(rng.choice(EPSILONS))
         table, public = random_table(rng, style, int(rng.choice([2, 2, 3])))
         check(table, public, epsilon=epsilon, make=(pd.DataFrame, pl.DataFrame)[seed % 2])
+
+
+@sweep(12, 100)
+def test_rows_that_were_counted_in_cells(count, monkeypatch):
+    """The loss of the rows themselves is within the bounds that follow from the cells."""
+    monkeypatch.setattr(rows_seen, "MOST_ROWS", 1)
+    larger = []
+    for seed in range(count):
+        rng = np.random.default_rng([5, seed])
+        monkeypatch.setattr(rows_seen, "MOST_CELLS", int(rng.choice([1 << 6, 1 << 10, 1 << 14])))
+        style, epsilon = STYLES[seed % len(STYLES)], float(rng.choice(EPSILONS))
+        table, public = random_table(rng, style, int(rng.choice([2, 2, 3])))
+        beliefs = ["empirical", Contamination(0.1)] if seed % 3 == 2 else ["empirical"]
+        plan, laws, scales, bracket = planned(table, public, epsilon=epsilon, beliefs=beliefs)
+        true, slack = worst_node(laws, scales), 1e-9 * (1 + epsilon)
+        assert plan.theorem == "joint"
+        assert bracket.lower - slack <= true.loss <= min(bracket.upper, epsilon) + slack, (seed, style)
+        larger.append(bracket.upper - bracket.lower)
+    assert max(larger) > 1e-3
 
 
 @sweep(3, 30)

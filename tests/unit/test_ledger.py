@@ -1,5 +1,6 @@
 """Ledgers: what is written when, what counts, and what a limit stops."""
 
+import errno
 import json
 import math
 import re
@@ -245,6 +246,25 @@ def test_a_plan_is_one_entry_however_often_it_is_run(path, tmp_path):
     assert [entry.state for entry in ledger(path)] == ["finished"] * 2
     certificate = puffer_frames.read_certificate(tmp_path / "released.parquet")
     assert list(ledger(path))[1].certificate == certificate
+
+
+def test_a_write_that_failed_is_tried_again_with_the_same_noise(path, tmp_path, monkeypatch):
+    plan, file = release(path, pl.from_pandas(PEOPLE).lazy()), tmp_path / "released.parquet"
+    write = attached.sink_plan
+
+    def full(*given, **options):
+        write(*given, **options)
+        file.unlink()
+        raise OSError(errno.ENOSPC, "no space is left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(attached, "sink_plan", full)
+        with pytest.raises(OSError, match="no space"):
+            plan.puffer.sink_parquet(file)
+    first = plan.puffer.collect()
+    plan.puffer.sink_parquet(file)
+    assert pl.read_parquet(file).equals(first)
+    assert [entry.state for entry in ledger(path)] == ["finished"]
 
 
 def test_a_plan_that_was_withdrawn_is_not_run(path, tmp_path):

@@ -108,16 +108,16 @@ def test_a_channel_that_is_a_constant():
     assert found["constant"].columns == ("score",)
 
 
-def test_too_many_different_rows_are_warned_of(monkeypatch):
+def test_too_many_secrets_are_warned_of(monkeypatch):
     options = {"secret": "group", "public": ["score", "far"], "epsilon": 1.0}
     exact, found = warned(lambda: PEOPLE.puffer.calibrate(**options))
     assert "rows" not in found
-    monkeypatch.setattr(rows_seen, "MOST_ROWS", 100)
+    monkeypatch.setattr(rows_seen, "MOST_SECRETS", 1)
     wide, found = warned(lambda: PEOPLE.puffer.calibrate(**options))
     assert wide.theorem == "bounded"
     assert exact.theorem != "bounded"
     assert found["rows"].columns == ("score", "far")
-    with pytest.raises(puffer_frames.errors.CalibrationError, match="Round or bin"):
+    with pytest.raises(puffer_frames.errors.CalibrationError, match="Group rare secrets"):
         PEOPLE.puffer.calibrate(mechanism=Noise(theorem="kantorovich"), **options)
 
 

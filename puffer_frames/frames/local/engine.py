@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from puffer_frames.frames.coded import codes_in, factorized, ordered_codes_of, translated
 from puffer_frames.frames.columns import Frame, to_floats
 from puffer_frames.frames.summary import PLACES, cell_of, levels_of, place_of
-from puffer_frames.frames.tally import tallied_cells
+from puffer_frames.frames.tally import Cells, changed_columns, place_named, tallied_cells
 from puffer_frames.noise.adding import Codes, Levels
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.prior import FloatArray, IndexArray
@@ -174,11 +174,14 @@ def count_codes(secrets: LocalSecrets, codes: NDArray[np.uint16], /) -> nw.DataF
     return secrets.labelled(count_groups(table, table.columns))
 
 
-def count_joint(frame: Frame, secrets: LocalSecrets, names: Sequence[str], /) -> nw.DataFrame[Any]:
-    """Rows per secret and row of some columns `value_0`, ..., in a column `count`."""
+def count_joint(
+    frame: Frame, secrets: LocalSecrets, names: Sequence[str], cells: Mapping[str, Cells], /
+) -> nw.DataFrame[Any]:
+    """Rows per secret and row of some columns `value_0`, ..., in a column `count`; in cells, as `cells_of_rows`."""
     values = {f"value_{k}": _beside(frame, secrets, name) for k, name in enumerate(names)}
     table = nw.from_dict({**secrets.columns, **values})
-    return secrets.labelled(count_groups(table, table.columns))
+    places = list(map(place_named, cells))
+    return secrets.labelled(count_groups(table, table.columns, added=places, **changed_columns(cells)))
 
 
 def _beside(frame: Frame, secrets: LocalSecrets, name: str, /) -> nw.Series[Any]:

@@ -33,6 +33,7 @@ from puffer_frames.frames.roles import Roles, RowOrder, kind_of, prepare, row_nu
 from puffer_frames.frames.series import SeriesColumns
 from puffer_frames.frames.stamps.fingerprint import fingerprint
 from puffer_frames.frames.summary import count_in_cells, count_levels, count_rows, count_values, levels_of
+from puffer_frames.frames.tally import cells_of_rows
 from puffer_frames.frames.units import UnitColumns, UnitSizes
 from puffer_frames.noise.adding import Codes, Draw, Levels, Reals
 from puffer_frames.noise.postprocessing import Bounds
@@ -436,10 +437,10 @@ class LocalRows:
         values = LocalValues.of(self.frame, self.secrets, name)
         return count_in_cells(values, width, groups=self.roles.groups, public=name, domain=domain)
 
-    def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
+    def joint_counts(self, domain: Mapping[str, Bounds], widths: Mapping[str, float], /) -> JointCounts:
         names = self.roles.numbers
-        counted = count_joint(self.frame, self.secrets, names)
-        return count_rows(counted, groups=self.roles.groups, public=names, domain=domain)
+        counted = count_joint(self.frame, self.secrets, names, cells_of_rows(names, widths, domain))
+        return count_rows(counted, groups=self.roles.groups, public=names, domain=domain, widths=widths)
 
     def level_counts(self, name: str, /) -> LevelCounts:
         coded = self.coded[name]

@@ -41,7 +41,7 @@ from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, no_complete
 from puffer_frames.frames.series import FIRST_STATE, NO_STATE, Layout, SeriesColumns, Timeline, numbers_of_states
 from puffer_frames.frames.stamps.parquet import attribute_of, put_attribute
 from puffer_frames.frames.summary import check_few_levels
-from puffer_frames.frames.tally import CountedRows, FoundValues
+from puffer_frames.frames.tally import Cells, CountedRows, FoundValues, in_cells
 from puffer_frames.frames.units import UNIT
 from puffer_frames.noise.adding import Draw
 from puffer_frames.priors.prior import IndexArray
@@ -362,9 +362,9 @@ class LazyRows(CountedRows):
     def check_levels(self, name: str, /) -> None:
         check_few_levels(self.survey.different[self.roles.coded.index(name)], name=name)
 
-    def counted(self, names: Mapping[str, str], /) -> nw.DataFrame[Any]:
+    def counted(self, names: Mapping[str, str], cells: Mapping[str, Cells], /) -> nw.DataFrame[Any]:
         watch = Watch()
-        return _counted(self._grouped(names, watch), None, watch=watch)
+        return _counted(in_cells(self._grouped(names, watch), cells), None, watch=watch)
 
     def values_of(self, name: str, /) -> FoundValues:
         k, watch = self.roles.numbers.index(name), Watch()
@@ -428,8 +428,10 @@ def _present(name: str, rows: pl.LazyFrame) -> pl.Expr:
 def _counted(table: pl.LazyFrame, most: int | None, *, watch: Watch) -> nw.DataFrame[Any]:
     """As `FoundValues.count`, of compared rows."""
     names = table.collect_schema().names()
-    sums = [pl.col(name).sum() for name in names if name == "place"]
-    counts = table.group_by([name for name in names if name != "place"]).agg(pl.len().alias("count"), *sums)
+    sums = [pl.col(name).sum() for name in names if name.startswith("place")]
+    counts = table.group_by([name for name in names if not name.startswith("place")]).agg(
+        pl.len().alias("count"), *sums
+    )
     some = counts if most is None else counts.head(most + 1)
     found = watch.result(lambda: some.collect(engine="streaming"))
     if not watch.ended:

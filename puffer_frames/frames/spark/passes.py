@@ -121,9 +121,9 @@ def check_numbers(rows: SparkFrame, roles: Roles, *, seed: int, check: int) -> N
 
 def counted_rows(table: SparkFrame, most: int | None, *, check: int | None) -> nw.DataFrame[Any]:
     """As `FoundValues.count`; rows that a column numbers are those of the first pass."""
-    names = [name for name in table.columns if name not in (CHECK, "place")]
+    names = [name for name in table.columns if name != CHECK and not name.startswith("place")]
     asked = [F.count(F.lit(1)).alias("count"), *([] if check is None else [F.bit_xor(CHECK).alias(CHECK)])]
-    asked += [F.sum(name).alias(name) for name in table.columns if name == "place"]
+    asked += [F.sum(name).alias(name) for name in table.columns if name.startswith("place")]
     counts = table.groupBy(*names).agg(*asked)
     found: Any = pl.from_arrow((counts if most is None else counts.limit(most + 1)).toArrow())
     whole = check is not None and (most is None or len(found) <= most)

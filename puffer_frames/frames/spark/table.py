@@ -44,7 +44,7 @@ from puffer_frames.frames.spark.passes import (
 )
 from puffer_frames.frames.stamps.fingerprint import RowSums
 from puffer_frames.frames.stamps.parquet import attribute_of, put_attribute
-from puffer_frames.frames.tally import CountedRows, Extent, FoundValues, check_estimate
+from puffer_frames.frames.tally import Cells, CountedRows, Extent, FoundValues, check_estimate, in_cells
 from puffer_frames.frames.units import UNIT
 from puffer_frames.noise.adding import Draw, other_levels
 
@@ -293,9 +293,9 @@ class SparkRows(CountedRows):
     def check_levels(self, name: str, /) -> None:
         check_estimate(self.found[f"different_{self.roles.public.index(name)}"], name=name)
 
-    def counted(self, names: Mapping[str, str], /) -> nw.DataFrame[Any]:
+    def counted(self, names: Mapping[str, str], cells: Mapping[str, Cells], /) -> nw.DataFrame[Any]:
         table = self._table({alias: self.roles.public.index(name) for name, alias in names.items()})
-        return counted_rows(table, None, check=self.found.get(CHECK))
+        return counted_rows(in_cells(table, cells), None, check=self.found.get(CHECK))
 
     def values_of(self, name: str, /) -> FoundValues:
         k, found = self.roles.public.index(name), self.found

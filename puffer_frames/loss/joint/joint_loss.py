@@ -17,7 +17,7 @@ from puffer_frames.loss.outcome import Bracket
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.numbers.threads import each_of
 from puffer_frames.priors.pairs import Pair, Pairs
-from puffer_frames.priors.prior import FloatArray, Secret
+from puffer_frames.priors.prior import MEANS_ERROR, FloatArray, Secret
 
 Scales: TypeAlias = Sequence[float] | FloatArray
 """One per column."""
@@ -40,6 +40,9 @@ class JointLaw:
     """Shape (rows, columns)."""
     weights: FloatArray
     """They sum to 1, shape (rows,)."""
+    widths: tuple[float, ...] = ()
+    """Per column that of the cells whose rows a row stands for, with their means, and 0 for a column of values; empty
+    where all are of values. A cell begins at a multiple of its width."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +315,8 @@ class JointLoss:
     - `most_nodes`: Of a larger grid of all coordinates some lines are chosen.
 
     The supremum is at a node of the product grid of all coordinates. On fewer lines the values at nodes are exact too,
-    and in every cell a bound follows from those at its corners; so it is of replaced rows, whatever the lines.
+    and in every cell a bound follows from those at its corners; so it is of replaced rows, whatever the lines. Of rows
+    that were counted in cells, whose edges are the lines, the loss is bounded from their means.
     **Rounding**: counted, in both ends.
     See docs/theory.md, section 17.
     """
@@ -332,8 +336,11 @@ class JointLoss:
         self._secrets = list(laws)
         listed = tuple(combinations(laws, 2)) if pairs == "all" and wrong is not None else pairs
         self._pairs = None if listed == "all" else [pair for a, b in listed for pair in ((a, b), (b, a))]
+        self._alike = len({law.widths for law in laws.values()}) == 1
+        self._widths = np.max([law.widths or (0.0,) * self.columns for law in laws.values()], axis=0)
         self.coordinates = [
-            _two(np.unique(np.concatenate([law.points[:, k] for law in laws.values()]))) for k in range(self.columns)
+            _two(_edges(np.unique(np.concatenate([law.points[:, k] for law in laws.values()])), width))
+            for k, width in enumerate(self._widths.tolist())
         ]
         if wrong is not None:
             self.coordinates = [wrong.lines(k, axis) for k, axis in enumerate(self.coordinates)]
@@ -346,13 +353,14 @@ class JointLoss:
         """Of each column."""
         lows = np.min([law.points.min(axis=0) for law in self.laws.values()], axis=0)
         highs = np.max([law.points.max(axis=0) for law in self.laws.values()], axis=0)
+        lows, highs = lows - self._widths, highs + self._widths
         found: list[float] = (highs - lows).tolist() if self.wrong is None else self.wrong.widths(highs - lows)
         return [min(1.0, width) if k in self.labels else width for k, width in enumerate(found)]
 
     @property
     def is_whole(self) -> bool:
         """Whether all coordinates are lines, so that nodes alone are exact."""
-        return self.wrong is None and all(placed.on_lines for placed in self._placed)
+        return self.wrong is None and not self._widths.any() and all(placed.on_lines for placed in self._placed)
 
     @property
     def lines(self) -> list[FloatArray]:
@@ -364,7 +372,7 @@ class JointLoss:
     def alone(self) -> DiscreteLoss | None:
         """The engine of one column, where there is no other: exact, and for scales that are as small as one likes."""
         (axis, *others), count = self.coordinates, len(self.laws)
-        if others or self.labels or self.wrong is not None or count * axis.size > _MOST_ALONE:
+        if others or self.labels or self.wrong is not None or self._widths.any() or count * axis.size > _MOST_ALONE:
             return None
         table, most = np.zeros((count, axis.size)), 1
         for row, law in zip(table, self.laws.values(), strict=True):
@@ -436,7 +444,7 @@ class JointLoss:
             return self.alone.pure(float(scales[0])).bracket
         if not self.is_in_range(scales):
             return Bracket(lower=0.0, upper=self._reach(scales) * (1 + 2.0**-40))
-        error = self.rounding(scales)
+        error = self.rounding(scales) + self._between_means(scales)
         for _ in range(_ROUNDS):
             lower = self.worst(scales).loss
             if self.is_whole:
@@ -505,6 +513,22 @@ class JointLoss:
         rows = max(law.weights.size for law in self.laws.values())
         return UNIT_ROUNDOFF * (16 * steps + 24 * self._reach(scales) + 4 * rows + 3000)
 
+    def _between_means(self, scales: Scales) -> float:
+        """By how much the loss of rows that were counted in cells differs from that of the means of the cells, at most.
+
+        No line is within a cell, so the kernel at a node is the exponential of a linear function there: its mean is at
+        least that at the mean, and at most e**(spread**2 / 8) times as large, by Hoeffding's lemma. Where lines may be
+        anywhere, each row moves by a width.
+        """
+        if not self._widths.any():
+            return 0.0
+        spread = float(sum(width / scale for width, scale in zip(self._widths, scales, strict=True)))
+        if self.wrong is not None or not self._alike:
+            return 2 * spread * (1 + 2.0**-20)
+        farthest = [float(np.abs(axis).max()) for axis in self.coordinates]
+        rounding = sum(far / scale for far, scale in zip(farthest, scales, strict=True))
+        return (spread**2 / 8 + 2 * (MEANS_ERROR * spread + 4 * UNIT_ROUNDOFF * rounding)) * (1 + 2.0**-20)
+
     def _reach(self, scales: Scales) -> float:
         """The loss of a row under any law is at most this."""
         return float(sum(width / scale for width, scale in zip(self.ranges, scales, strict=True)))
@@ -565,6 +589,14 @@ class JointLoss:
 
 def _widened(lower: float, upper: float, error: float) -> Bracket:
     return Bracket(lower=max(0.0, lower - error), upper=max(0.0, upper + error))
+
+
+def _edges(values: FloatArray, width: float) -> FloatArray:
+    """The edges of the cells that hold some values; of no width the values themselves."""
+    if not width:
+        return values
+    numbers = np.floor(values / width)
+    return np.union1d(numbers, numbers + 1) * width
 
 
 def _two(axis: FloatArray) -> FloatArray:

@@ -330,6 +330,8 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
         seen = RowsSeen.for_plan(rows, self.request, self.clipped, joint=self.is_joint)
         if self.strata is None or self.is_joint or not is_joint(self.request) or self.request.labels:
             return seen
+        if not seen.has_few_secrets(len(self.request.secret)):
+            return seen
         return seen.with_joint(rows, self.request, self.clipped)  # whole rows were counted, and every stratum is small
 
     def rows_of(self, seen: RowsSeen, /) -> dict[Secret, int]:
@@ -488,7 +490,7 @@ def _counted(frame: NativeFrame, request: Request) -> Found:
         assert joint is not None
         return joint
     if len(request.public) > 1:
-        return rows.joint_counts(request.domain)
+        return rows.joint_counts(request.domain, {})
     return rows.summaries(request.domain)[request.public[0]]
 
 

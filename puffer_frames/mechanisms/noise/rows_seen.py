@@ -11,7 +11,7 @@ import numpy as np
 
 from puffer_frames.errors import ArgumentError, CalibrationError, WideNoiseWarning, warn
 from puffer_frames.frames.local.table import LocalTable
-from puffer_frames.frames.summary import most_filled, sort_key
+from puffer_frames.frames.summary import least_width, most_filled, sort_key, width_of_few
 from puffer_frames.frames.table import CompleteRows, Table
 from puffer_frames.frames.units import UnitSizes
 from puffer_frames.mechanisms.request import Request, is_joint
@@ -84,8 +84,12 @@ def _check_repeated(found: UnitSizes) -> None:
 
 
 MOST_ROWS = 2_000_000
+"""More different rows are counted in cells, where their number is not known to be less."""
+MOST_CELLS = 1 << 18
+_MOST_COUNTS, _MUCH_FINER = 3, 4
+"""Cells are made narrower where rows fill few of them, so often at the most, and by at least this factor."""
 MOST_SECRETS = 100
-"""Of more different rows, or secrets, several columns have the bounded-column rule."""
+"""Of more secrets several columns have the bounded-column rule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,23 +105,22 @@ class RowsSeen:
 
     @classmethod
     def of(cls, rows: CompleteRows, request: Request, /) -> RowsSeen:
-        """For a plan: whole rows are counted where their scales are found together, and there are not too many."""
+        """For a plan: whole rows are counted where their scales are found together, and the secrets are few."""
         if request.labels:
             return cls._with_labels(rows, request, request.domain)
         seen = cls.for_plan(rows, request, request.domain, joint=False)
         if not is_joint(request):
             return seen
-        whole = seen.with_joint(rows, request, request.domain)
-        if whole.joint is not None:
-            return whole
+        if seen.has_few_secrets(len(request.secret)):
+            return seen.with_joint(rows, request, request.domain)
         if request.theorem != "auto":
-            raise _too_large()
+            raise _too_many_secrets()
         warn(
             WideNoiseWarning(
                 request.public,
-                f"{{columns}} have more than {MOST_ROWS:,} different rows or {MOST_SECRETS} secrets, too many to be "
-                "counted as whole rows: each column has noise for its whole range, which is far more",
-                hint="Round or bin the columns first, group rare secrets, or release fewer columns.",
+                f"{{columns}} have more than {MOST_SECRETS} secrets, too many for whole rows: each column has noise "
+                "for its whole range, which is far more",
+                hint='Group rare secrets, or release one column, or say Noise(theorem="bounded") if that is wanted.',
                 reason="rows",
             )
         )
@@ -130,15 +133,34 @@ class RowsSeen:
         """As a plan has counted them, their values clipped to this domain."""
         if request.labels:
             return cls._with_labels(rows, request, domain)
-        return cls(
+        seen = cls(
             summaries=rows.summaries(domain),
-            joint=rows.joint_counts(domain) if joint else None,
             finer=lambda name, width: rows.finer(name, width, domain.get(name)),
         )
+        return seen.with_joint(rows, request, domain) if joint else seen
 
     def with_joint(self, rows: CompleteRows, request: Request, domain: Mapping[str, Bounds], /) -> RowsSeen:
-        """With whole rows counted, where they are not too many."""
-        return replace(self, joint=rows.joint_counts(domain)) if self._are_few(len(request.secret)) else self
+        """With whole rows counted: each of them, or where they are too many in cells."""
+        widths = {} if self._are_few() else self._widths()
+        joint = rows.joint_counts(domain, widths)
+        for _ in range(_MOST_COUNTS - 1 if widths else 0):  # values in clusters, or beside outliers
+            full = sum(len(points) for points, _ in joint.counts.values())
+            finer = (MOST_CELLS / full) ** (1 / len(widths))
+            if finer < _MUCH_FINER:
+                break
+            least = {name: least_width(*self.summaries[name].extent) for name in widths}
+            widths = {name: max(w / 2.0 ** math.floor(math.log2(finer)), least[name]) for name, w in widths.items()}
+            joint = rows.joint_counts(domain, widths)
+        return replace(self, joint=joint)
+
+    def _widths(self) -> dict[str, float]:
+        """Cells of which no more than `MOST_CELLS` can hold rows; columns of few values are counted value by value."""
+        sizes = {name: math.inf if s.radius else float(_different(s)) for name, s in self.summaries.items()}
+        left, waiting = MOST_CELLS / len(self.rows_per_secret), sorted(sizes, key=sizes.__getitem__)
+        while waiting and sizes[waiting[0]] <= left ** (1 / len(waiting)):
+            left /= sizes[waiting.pop(0)]
+        each = max(left, 1.0) ** (1 / max(len(waiting), 1))
+        return {name: width_of_few(*self.summaries[name].extent, cells=each) for name in waiting}
 
     def in_widths(self, widths: Mapping[str, float], /) -> RowsSeen:
         """With columns of wider cells counted anew in cells of these widths, where the rows are at hand.
@@ -160,15 +182,15 @@ class RowsSeen:
         own, public = len(request.secret) + len(request.given_columns), request.public
         numbers = [name for name in public if name not in request.labels]
         if numbers:
-            found = cls(summaries=rows.summaries(domain), joint=rows.joint_counts(domain))
+            found = cls(summaries=rows.summaries(domain)).with_joint(rows, request, domain)
             parts = list(found.by_stratum(own).values())
             joint = labelled(found.joint, request.labels, own=own, columns=public)  # type: ignore[arg-type]
             seen = replace(cls.merged(parts), joint=joint)
         else:
             first, *_ = request.labels
             seen = cls(summaries={}, joint=of_levels(rows.level_counts(first), request.labels, own=own, columns=public))
-        if not seen._are_few(len(request.secret)):
-            raise _too_large()
+        if not seen.has_few_secrets(len(request.secret)):
+            raise _too_many_secrets()
         return seen
 
     @property
@@ -240,28 +262,31 @@ class RowsSeen:
             else replace(joint, counts={own: joint.counts[key] for key, own in secrets.items()}),
         )
 
-    def _are_few(self, own: int) -> bool:
-        """Whether the secrets are few, and the different rows fit into memory, whatever they are."""
-        if len({key[:own] if isinstance(key, tuple) else key for key in self.rows_per_secret}) > MOST_SECRETS:
-            return False
+    def has_few_secrets(self, own: int, /) -> bool:
+        """Whether whole rows may be counted; the keys of the counts begin with so many secrets."""
+        return len({key[:own] if isinstance(key, tuple) else key for key in self.rows_per_secret}) <= MOST_SECRETS
+
+    def _are_few(self) -> bool:
+        """Whether the different rows fit into memory, whatever they are."""
         rows = sum(self.rows_per_secret.values())
         if rows <= MOST_ROWS:
             return True
         if any(summary.radius for summary in self.summaries.values()):  # of which the different values are not known
             return False
-        different = math.prod(
-            np.unique(np.concatenate([values for values, _ in summary.counts.values()])).size
-            for summary in self.summaries.values()
-        )
+        different = math.prod(map(_different, self.summaries.values()))
         return different * len(self.rows_per_secret) <= MOST_ROWS
 
 
-def _too_large() -> CalibrationError:
+def _different(summary: Summary) -> int:
+    return np.unique(np.concatenate([values for values, _ in summary.counts.values()])).size
+
+
+def _too_many_secrets() -> CalibrationError:
     return CalibrationError(
-        "the table",
-        rule=f"of at most {MOST_ROWS:,} different rows and {MOST_SECRETS} secrets for whole rows",
-        got="a larger one",
-        hint="Round or bin the columns first, or release fewer of them.",
+        "the secret",
+        rule=f"one of at most {MOST_SECRETS} values where whole rows of several columns are compared",
+        got="one of more",
+        hint="Group rare secrets, or release one column at a time.",
     )
 
 

@@ -124,6 +124,7 @@ def _of_one_value(
             pairs=pairs,
             domain=request.domain,
             allow_zero_noise=request.allow_zero_noise,
+            alone=rows.summaries,
             near=None if near is None else {name: choice.scale for name, choice in near.items()},
             rows=request.repeats.measured,
         )

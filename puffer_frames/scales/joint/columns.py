@@ -21,7 +21,7 @@ from puffer_frames.numbers.rounding import up
 from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT, Theorem
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
-from puffer_frames.priors.summary import JointCounts, JointRows
+from puffer_frames.priors.summary import JointCounts, JointRows, Summary
 from puffer_frames.scales.choice import Choice, require_noise
 from puffer_frames.scales.joint.coupled import (
     EMPIRICAL,
@@ -40,6 +40,7 @@ from puffer_frames.scales.joint.coupled import (
     wrong_rows,
 )
 from puffer_frames.scales.joint.exchange import JointScales, joint_scales
+from puffer_frames.scales.learned import observed_belief
 
 _TINY = 2.0**-900
 """No scale is below this: the rest of the range of floats is for the grid."""
@@ -60,6 +61,7 @@ def choose_jointly(
     pairs: Pairs,
     domain: Mapping[str, Bounds],
     allow_zero_noise: bool,
+    alone: Mapping[str, Summary],
     near: Mapping[str, float] | None = None,
     rows: int = 1,
 ) -> dict[str, Choice]:
@@ -72,6 +74,7 @@ def choose_jointly(
     - `beliefs` (sequence): As `joint_beliefs` takes them.
     - `weights` (mapping of column to float): What a unit of its scale costs; by default 1 / standard deviation.
     - `target`, `noise`, `pairs`, `domain`, `allow_zero_noise`: As in `puffer_frames.privatize`.
+    - `alone` (mapping of column to Summary): The columns of numbers each by itself.
     - `near` (mapping of column to float): Good scales of a table like this one, from which the search starts: four
       times as fast.
     - `rows`: So many independent rows of a unit together are held to the target, and are what was measured.
@@ -88,7 +91,7 @@ def choose_jointly(
     """
     whole, joint = joint, replace(joint, counts={secret: joint.counts[secret] for secret in named})
     covered = joint_beliefs(beliefs, joint)
-    bounds = {k: domain.get(name) or _extent(whole, k) for k, name in enumerate(joint.columns) if k not in joint.labels}
+    bounds = _bounds_of(whole, domain, alone)
     clips = any(belief.shares is not None for belief in covered.values())
     if clips:
         if coupled:
@@ -122,7 +125,7 @@ def choose_jointly(
     reasons = _reasons(worst, observed, theorem=COUPLED if coupled else JOINT, by_delta=by_delta)
     return {
         name: replace(
-            _of_column(joint, k, scales[name], covered, reasons),
+            _of_column(joint, k, scales[name], covered, reasons, alone.get(name)),
             bounds=bounds.get(k, (0.0, 1.0)),
             clips=clipped[name],
             learned=tuple(one for one in learned if clipped[name] or not one.clips),
@@ -160,10 +163,18 @@ def _reasons(
 
 
 def _of_column(
-    joint: JointCounts, column: int, scale: float, covered: Mapping[str, JointBelief], reasons: Mapping[str, Any]
+    joint: JointCounts,
+    column: int,
+    scale: float,
+    covered: Mapping[str, JointBelief],
+    reasons: Mapping[str, Any],
+    alone: Summary | None,
 ) -> Choice:
     """The choice of one column."""
-    priors = {secret: prior_of(rows, column) for secret, rows in joint.counts.items()}
+    if alone is not None and column in joint.widths:  # whose own cells are narrower
+        priors = observed_belief({secret: alone.counts[secret] for secret in joint.counts}, radius=alone.radius)
+    else:
+        priors = {secret: prior_of(rows, column) for secret, rows in joint.counts.items()}
     return Choice(
         **reasons,
         scale=scale,
@@ -186,7 +197,7 @@ def bounded_labels(joint: JointCounts, share: Target, /) -> dict[str, Choice]:
     for k in joint.labels:
         name, scale = joint.columns[k], up(1 / Fraction(share.epsilon)) if varies_in((joint,), k) else 0.0
         priors = {secret: prior_of(rows, k) for secret, rows in joint.counts.items()}
-        alone = replace(joint, columns=(name,), labels={0: joint.labels[k]}, counts=_only(joint, k))
+        alone = JointCounts(columns=(name,), labels={0: joint.labels[k]}, counts=_only(joint, k))
         loss, _ = measured(alone, [scale], share, pairs="all", enough=0.0)
         if scale:  # the log-ratio of any two rows of the table of probabilities is at most 1 / scale
             most = Bracket(
@@ -330,9 +341,17 @@ def _only(joint: JointCounts, column: int) -> dict[Secret, JointRows]:
     return found
 
 
-def _extent(joint: JointCounts, column: int) -> Bounds:
-    values, _ = pooled((joint,), column)
-    return float(values.min()), float(values.max())
+def _bounds_of(
+    joint: JointCounts, domain: Mapping[str, Bounds], alone: Mapping[str, Summary]
+) -> dict[int, tuple[float, float]]:
+    """The domain of each column of numbers, or the range of its values; of means the table alone knows that."""
+    found = {}
+    for k, name in enumerate(joint.columns):
+        if k not in joint.labels:
+            values, _ = pooled((joint,), k)
+            own = alone[name].extent if k in joint.widths else (float(values.min()), float(values.max()))
+            found[k] = domain.get(name) or own
+    return found
 
 
 def _least_scale(tables: Sequence[JointCounts], column: int, *, epsilon: float) -> float:

@@ -259,6 +259,7 @@ def coupled_scales(
         else:
             tried = [np.asarray(near, dtype=np.float64)]
         ratios, distance = _cheapest(laws, tried, units, labels)
+        distance += max(_between_means(table, varies, ratios) for table in tables)
     if not math.isfinite(distance):
         raise CalibrationError(
             "the range of the columns",
@@ -276,7 +277,13 @@ def coupled_loss(joint: JointCounts, scales: Sequence[float], /, *, pairs: Pairs
     ratios = np.array([scales[k] for k in varies])
     with np.errstate(over="ignore", under="ignore"):
         boxed = _boxed(_pairs_of([joint], varies, pairs), ratios, _edges(len(varies)), _labels_of(joint, varies))
-        return _largest(boxed, ratios, near=_NEAR)
+        return _largest(boxed, ratios, near=_NEAR) + _between_means(joint, varies, ratios)
+
+
+def _between_means(joint: JointCounts, columns: Sequence[int], ratios: FloatArray) -> float:
+    """How far apart two rows of cells may be beyond the means of their cells, at most."""
+    found = sum(joint.widths.get(k, 0.0) / ratio for k, ratio in zip(columns, ratios.tolist(), strict=True))
+    return 2 * found * (1 + 2.0**-40)
 
 
 def _labels_of(joint: JointCounts, columns: Sequence[int]) -> Collection[int]:
@@ -592,8 +599,9 @@ def levels_of(joint: JointCounts, columns: Sequence[int]) -> dict[int, int]:
 
 def laws_of(joint: JointCounts, columns: Sequence[int]) -> dict[Secret, JointLaw]:
     """The frequencies of rows of some columns, per secret."""
+    widths = tuple(joint.widths.get(k, 0.0) for k in columns) if joint.widths else ()
     return {
-        secret: JointLaw(points=points[:, columns], weights=counts / counts.sum())
+        secret: JointLaw(points=points[:, columns], weights=counts / counts.sum(), widths=widths)
         for secret, (points, counts) in joint.counts.items()
     }
 

@@ -19,6 +19,7 @@ from puffer_frames.errors import ArgumentError, PriorError
 from puffer_frames.frames.coded import plain_label
 from puffer_frames.frames.columns import LARGEST_VALUE, Name, NativeFrame, as_name, as_names
 from puffer_frames.frames.local.table import check_free_names
+from puffer_frames.frames.null_values import coded, codes_text
 from puffer_frames.frames.table import Table, open_table
 from puffer_frames.frames.units import UnitColumns
 from puffer_frames.loss.presence import NOTHING
@@ -343,6 +344,8 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
         Release integers (discrete Laplace noise): for values that are integers, Laplace noise and delta 0.
     nulls : "raise" or "drop"
         What to do with rows that miss a unit, value or group.
+    null_values : mapping of column to a code, or to several
+        Codes that stand for a missing value, as in `privatize`.
     allow_zero_noise : bool
         Allow an answer without noise where none is needed.
     about : mapping, optional
@@ -398,6 +401,7 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
     >>> list(answer.columns), round(float(answer["scale"].iloc[0]), 3)
     (['query', 'answer', 'scale', 'expected_error', 'lower_95', 'upper_95'], 6.162)
     """
+    frame, codes = coded(frame, arguments.null_values)
     table, several = open_table(frame), one_by_one(arguments)
     if several is not None:
         return _curve(table, several)
@@ -439,7 +443,8 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
         warnings=warnings_of(statements),
         rows=len(rows.groups) * len(request.queries),
         fingerprint="",
-    ).said(request.drawing.about)
+    )
+    certificate = certificate.said(request.drawing.about).of_codes(codes_text(codes))
     reserved = request.drawing.reserve(certificate, frame)
     labels, numbers = _table(request, rows, noises)
     return reserved.put_answers(certificate, table.answers(labels=labels, numbers=numbers))
@@ -447,7 +452,7 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
 
 def replay_aggregate(frame: NativeFrame, arguments: AggregateArguments, scales: Mapping[str, float], /) -> Replay:
     """The answers without noise, and what the noise must hide; raises as `aggregate`."""
-    table = open_table(frame)
+    table = open_table(coded(frame, arguments.null_values)[0])
     request = AggregateRequest.of(arguments, table.labels)
     rows = table.read_units(request.columns)
     statistics = tuple(dict.fromkeys("sum" if name == "mean" else name for name in request.queries))

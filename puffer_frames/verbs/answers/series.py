@@ -18,6 +18,7 @@ from puffer_frames.certificates.record import MOST_VALUES, Certificate
 from puffer_frames.certificates.sentences import warnings_of
 from puffer_frames.errors import ArgumentError, CalibrationError, PriorError, RareLevelsWarning, warn
 from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.null_values import coded, codes_text
 from puffer_frames.frames.table import Table, open_table
 from puffer_frames.mechanisms.channel.problem import RARE
 from puffer_frames.noise.family import NoiseFamily
@@ -121,6 +122,8 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     nulls : "raise" or "drop"
         What to do with rows that miss a state. The times of dropped rows are gaps, also before the first state; a unit
         without any state has no histogram. A row that misses its time or unit is an error: it has no place in a series.
+    null_values : mapping of column to a code, or to several
+        Codes that stand for a missing value, as in `privatize`.
     about : mapping, optional
         As in `privatize`.
     ledger : str, Path or Ledger(...), optional
@@ -179,6 +182,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     >>> list(found.columns), round(float(found["scale"].iloc[0]), 3)
     (['activity', 'answer', 'scale', 'expected_error', 'lower_95', 'upper_95'], 1.466)
     """
+    frame, codes = coded(frame, arguments.null_values)
     table, compared = open_table(frame), compared_mechanisms(arguments.mechanism)
     several = one_by_one(arguments, compared=bool(compared))
     if several is not None:
@@ -216,7 +220,8 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         warnings=warnings_of(statements),
         rows=len(owners) * max(1, len(released.released)),
         fingerprint="",
-    ).said(request.drawing.about)
+    )
+    certificate = certificate.said(request.drawing.about).of_codes(codes_text(codes))
     reserved = request.drawing.reserve(certificate, frame)
     numbers = _numbers(request.query, _histograms(request, rows, released, noise))
     return reserved.put_answers(certificate, table.answers(labels=labels, numbers=numbers))
@@ -280,7 +285,7 @@ def _allows(chain: Chain, rows: SeriesRows) -> bool:
 
 def replay_histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> Replay:
     """The answers without noise; raises as `histogram`."""
-    table = open_table(frame)
+    table = open_table(coded(frame, arguments.null_values)[0])
     request = SeriesRequest.of(arguments, table.labels)
     rows = _rows(request, table)
     released = _released(request, arguments, rows)

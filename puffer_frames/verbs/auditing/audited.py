@@ -10,6 +10,7 @@ import numpy as np
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
 from puffer_frames.frames.columns import Name, NativeFrame, as_names
+from puffer_frames.frames.null_values import NullValuesArgument, coded
 from puffer_frames.frames.table import open_table
 from puffer_frames.noise.stream import RandomSource, ReleaseKey, check_rng
 from puffer_frames.numbers.arguments import as_float
@@ -26,6 +27,7 @@ def audit(
     certificate: Certificate | None = None,
     secret: Name | Sequence[Name] | None = None,
     request: Mapping[str, Any] | None = None,
+    null_values: NullValuesArgument = None,
     level: float = 0.99,
     rng: RandomSource = None,
 ) -> AuditReport:
@@ -46,6 +48,8 @@ def audit(
     request : mapping, optional
         For answers: the arguments that `aggregate` or `histogram` was called with, `{"unit": "patient", ...}`. Epsilon
         and delta are by default those of the certificate; ledger and rng are not used.
+    null_values : mapping of column to a code, or to several
+        Codes that stand for a missing value in the original, as in `privatize`.
     level : float
         A release that is as its certificate says passes with at least this probability, between 0.5 and 1.
     rng : int or numpy.random.Generator, optional
@@ -98,6 +102,7 @@ def audit(
     if certificate is None and not any(map(is_covered, releases)) and is_covered(original):
         original, releases = releases[0], [original]
     found = [_certificate(each, certificate, request, alone=len(releases) == 1) for each in releases or [None]]
+    original, _ = coded(original, null_values)
     level = _level(level)
     names = None if secret is None else as_names(secret, open_table(original).labels, role="secret")
     source = check_rng(rng)

@@ -112,8 +112,8 @@ def _complete(columns: Mapping[str, PlainColumn], names: Sequence[str], rows: in
         "the original",
         rule="the table that was released, row by row",
         got=f"{count:,} rows, {int(whole.sum()):,} of them complete, for {rows:,} released ones",
-        hint="Give the table that privatize was called with, with nulls in place of null_values, and all rows of the "
-        "release, in its order. Rows of units that were drawn at random (over='sample') cannot be found again.",
+        hint="Give the table that privatize was called with, with its null_values, and all rows of the release, in its "
+        "order. Rows of units that were drawn at random (over='sample') cannot be found again.",
     )
 
 

@@ -548,7 +548,7 @@ def _of_table(certificates: Sequence[Certificate], frame: NativeFrame) -> Compos
     for name, scale in scaled:
         rates[name] += 1 / Fraction(scale)
     roles = Roles(secret=certificates[0].secret, public=tuple(columns))
-    joint = open_table(frame).complete(roles, nulls="raise", layout=None).joint_counts({})
+    joint = open_table(frame).complete(roles, nulls="raise", layout=None).joint_counts({}, {})
     if certificates[0].rows != sum(joint.rows_per_secret.values()):
         raise _refused("another number of rows than the table has", hint="Give the table that was released.")
     if certificates[0].pairs == "each":

@@ -19,6 +19,7 @@ from puffer_frames.verbs.ledgers.locked_lines import BrokenLineError, Lines, par
 
 SCHEMA = "1.1"
 """Version of the lines: another first number is another meaning. From 1.1 on a line ends with its digest."""
+_WITHOUT_DIGEST = "1.0"
 _CERTIFICATE, _DIGEST = ', "certificate": ', ', "digest": "'
 """What stands before these fields in a line. Text inside a field cannot look so: its quotes are escaped."""
 
@@ -240,6 +241,8 @@ def check_lines(lines: Lines, /, *, path: object) -> dict[str, Record]:
     """
     found, said = records_of(lines, path=path), dict[object, dict[str, Any]]()
     for number, line in lines.records()[0]:
+        if "digest" not in line and line.get("schema") != _WITHOUT_DIGEST:
+            raise _refused(path, f"line {number:,} that has no digest")
         if "certificate" not in line:
             continue
         try:

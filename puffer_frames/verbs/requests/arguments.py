@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from puffer_frames.certificates.about import About
 from puffer_frames.errors import CallError, short_traceback
 from puffer_frames.frames.columns import Name, Typed
+from puffer_frames.frames.null_values import NullValuesArgument
 from puffer_frames.mechanisms.arguments import (
     BeliefArgument,
     CalibrateArguments,
@@ -93,6 +94,7 @@ class AnswerArguments(DrawArguments):
     delta: float = 0.0
     noise: NoiseArgument = "laplace"
     nulls: NullsWord = "raise"
+    null_values: NullValuesArgument = None
 
 
 @dataclass(frozen=True, kw_only=True)
