@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from puffer_frames.errors import KeptColumnWarning, UnreadColumnWarning
 from puffer_frames.frames.coded import codes_of, order_of
 from puffer_frames.frames.order import CERTAIN, Guess, counted, guess, joined, look_at_runs, ranked, surprise
-from puffer_frames.frames.stamps.entries import is_null
+from puffer_frames.frames.stamps.entries import is_null, is_shortened, spelled
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
 ROWS = 1 << 16
@@ -549,8 +549,13 @@ def _values_of_objects(entries: Sequence[Any]) -> list[pl.Series | Column]:
     if any(text is not None and _ADDRESS.search(text) for text in texts):
         codes = codes_of(nw.from_native(pd.Series(there, dtype=object), series_only=True))
         return [Column(name="", codes=codes, numbers=None, is_read=False)]
+    short = any(is_shortened(entry, text) for entry, text in zip(there, texts, strict=True) if text is not None)
     texts = [None if text is None else _plain_text(text) for text in texts]
     found = list[pl.Series | Column]([pl.Series("entries", texts, dtype=pl.String)])
+    if short:
+        whole = pl.Series("entries", [None if entry is None else _plain_text(spelled(entry)) for entry in there])
+        codes = codes_of(nw.from_native(whole, series_only=True))
+        found.append(Column(name="", codes=codes, numbers=None, is_read=False))
     if kinds and nested == kinds:
         for field, _ in Counter(name for entry in there if entry for name in entry).most_common(PLACES):
             found += _parts_of_objects([entry and entry.get(field) for entry in there])

@@ -208,6 +208,23 @@ def test_nanoseconds_in_lists():
     assert fingerprint(moments) == fingerprint(moments.to_pandas())
 
 
+@pytest.mark.parametrize("kind", [pl.Time(), pl.Datetime("ns"), pl.Duration("ns")], ids=["time", "moment", "duration"])
+def test_nanoseconds_in_nested_entries(kind):
+    cases = (
+        (pl.List(kind), [[1_000], [1_001], None]),
+        (pl.Array(kind, 1), [[1_000], [1_001], None]),
+        (pl.Struct({"a": pl.List(pl.Struct({"b": kind}))}), [{"a": [{"b": k}]} for k in (1_000, 1_001)] + [None]),
+    )
+    for dtype, values in cases:
+        own = pl.DataFrame({"x": pl.Series(values).cast(dtype)})
+        arrow = pd.DataFrame({"x": pd.Series(pd.arrays.ArrowExtensionArray(pa.array(own["x"].to_arrow())))})
+        for like in ("", "rows:"):
+            assert fingerprint(own[:1], like=like) != fingerprint(own[1:2], like=like)
+            assert fingerprint(arrow, like=like) == fingerprint(own, like=like)
+    times = pd.DataFrame({"x": pd.Series([[datetime.time(0, 0, 0, 1)], None], dtype=object)})
+    assert fingerprint(times) == fingerprint(pl.DataFrame({"x": [[1_000], None]}).cast(pl.List(pl.Time)))
+
+
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 def test_units_of_moments(unit):
     """Their values count, not the unit; far ones need more than 64 bits of microseconds."""

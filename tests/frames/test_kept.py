@@ -11,6 +11,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from conftest import LOCAL_KINDS, build_frame, few, table, thinned, without_spark
 
@@ -381,6 +382,13 @@ def test_objects_that_cannot_be_read():
     with pytest.warns(puffer_frames.UnreadColumnWarning, match="'k' is kept as it is, .* have neither") as caught:
         frame.puffer.privatize(secret="group", public="score", epsilon=0.05, layout=Layout(keep="k"))
     assert [w.message.kept for w in caught if w.category is puffer_frames.UnreadColumnWarning] == ["k"]
+    for long in (
+        lambda own: pd.DataFrame({"x": [0] * 50 + [own] + [0] * 50}),
+        lambda own: pa.array([0] * 50 + [own] * 50),
+    ):
+        frames = frame.assign(k=pd.Series([long(int(own)) for own in GROUP], dtype=object))
+        with pytest.warns(KeptColumnWarning), pytest.warns(puffer_frames.UnreadColumnWarning):
+            frames.puffer.privatize(secret="group", public="score", epsilon=0.05, layout=Layout(keep="k"))
     one_in_each = frame.assign(k=np.array([object(), object(), object()], dtype=object)[GROUP])
     with pytest.warns(KeptColumnWarning), pytest.warns(puffer_frames.UnreadColumnWarning):
         one_in_each.puffer.privatize(secret="group", public="score", epsilon=0.05, layout=Layout(keep="k"))

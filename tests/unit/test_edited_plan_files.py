@@ -270,6 +270,18 @@ def test_every_end_of_the_losses_of_a_channel_is_computed_anew(laws, loss, end, 
     refused(found, tmp_path / "plan", "a loss that is another one|a Bracket that cannot be")
 
 
+@pytest.mark.parametrize("name", ["bounded columns with labels", "columns with labels"])
+def test_frequencies_of_labels(name, tmp_path):
+    """Moved from a label to the next one, so that the rows of each secret stay what they are."""
+    found = document(name)
+    plan = found["plan"]["plan"]
+    for label in plan["levels"]:
+        for law in plan["choices"][label]["empirical"].values():
+            law["levels"][:2] = law["levels"][0] - 5, law["levels"][1] + 5
+    with pytest.raises(PlanFileError, match=r"other labels than|another loss"):
+        load_plan(written(found, tmp_path / "plan")).release(table_of(name), rng=1)
+
+
 FITS = ({"left_out": 1.0}, *({"remarks": {"is": "set", "entries": each}} for each in (["wide fit"], ["refuted fit"])))
 
 

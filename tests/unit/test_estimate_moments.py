@@ -11,7 +11,7 @@ from scipy import stats
 
 from puffer_frames import Gaussian, Laplace, Stable
 from puffer_frames.verbs.estimating.estimated import CLEAR, Scores
-from puffer_frames.verbs.estimating.moments import covariance_of, mean_of, regression, variance_of
+from puffer_frames.verbs.estimating.moments import correlation_of, covariance_of, mean_of, regression, variance_of
 from puffer_frames.verbs.estimating.released_columns import NoisyColumn
 
 RNG = np.random.default_rng(5)
@@ -223,6 +223,34 @@ def test_intervals_of_slopes_far_from_the_refusal():
     held, _ = answers(2.5, 250, seed=12)
     assert held.size == 250
     assert abs(held.mean() - 0.95) < FOUR * math.sqrt(0.95 * 0.05 / 250)
+
+
+@sweep(800, 4000)
+@pytest.mark.parametrize("noise", [(5.6, 4.4), (6.0, 0.0)], ids=["both noisy", "one noisy"])
+def test_intervals_of_correlations_hold_among_the_answers_near_the_refusal(noise, count):
+    rng, held, normal = np.random.default_rng(15), [], []
+    noises = [(Laplace(scale=scale) if scale else None,) for scale in noise]
+    true = np.corrcoef(X, Z)[0, 1]
+    for _ in range(count):
+        figure, scores = correlation_of(*map(released, (X, Z), noises, (rng, rng)), population=False)
+        if not math.isnan(figure.value):
+            low, high = figure.value + np.array(scores.interval(0.95))
+            assert -1 <= low <= high <= 1
+            held.append(low <= true <= high)
+            normal.append(abs(figure.value - true) <= 1.96 * figure.error)
+    assert 0.03 < len(held) / count < 0.2
+    sure = FOUR * math.sqrt(0.95 * 0.05 / len(held))
+    assert 0.95 - min(sure, 0.02 if count == 4000 else 1) <= np.mean(held)
+    assert np.mean(normal) < 0.95 - sure  # the interval that takes no note of the refusal
+
+
+def test_intervals_of_correlations_far_from_the_refusal():
+    """Those of the estimate and its standard error."""
+    rng = np.random.default_rng(16)
+    for noises, population in (((Laplace(scale=0.3),), False), ((None,), True)):
+        figure, scores = correlation_of(released(X, noises, rng), released(Z, noises, rng), population=population)
+        reach = 1.96 * figure.error
+        assert scores.interval(0.95) == pytest.approx((-reach, reach), rel=0.05)
 
 
 @pytest.mark.parametrize(("mean", "correlation"), [(1.5, -0.8), (3.0, -0.8), (3.0, 0.0), (4.5, 0.95)])

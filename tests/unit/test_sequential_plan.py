@@ -16,6 +16,7 @@ from puffer_frames import (
     Contamination,
     Sequential,
     WeakGuaranteeWarning,
+    audit,
     calibrate,
     certificate_of,
     compose,
@@ -96,6 +97,23 @@ def test_the_loss_of_every_released_row_is_within_epsilon(plan, people):
     assert 0.1 < losses.max().max() <= 1.0
     with pytest.raises(CalibrationError, match="levels that were counted"):
         plan.loss(plan.release(people).assign(age=21.5))
+
+
+@pytest.mark.filterwarnings("ignore::puffer_frames.PufferWarning")
+def test_an_audit_finds_a_column_that_was_put_back_where_it_would_have_changed(plan, people):
+    released = plan.release(people)
+    certificate = certificate_of(released)
+    shares, found = certificate.table["changed"], {}
+    for name in shares:
+        report = audit(people, released.assign(**{name: people[name]}), certificate=certificate)
+        (found[name],) = (each.result for each in report.checks if each.name == "raw columns")
+    assert found == {
+        name: "failed" if 1500 * (share - 0.005) > 13.8 else "information" for name, share in shares.items()
+    }
+    assert "failed" in found.values()
+    rare = replace(certificate, table={**certificate.table, "changed": dict.fromkeys(shares, 0.01)})
+    report = audit(people, released.assign(town=people["town"]), certificate=rare)
+    assert [each.result for each in report.checks if each.name == "raw columns"] == ["information"]
 
 
 def test_its_certificate(plan, people, tmp_path):

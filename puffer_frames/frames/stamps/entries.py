@@ -7,6 +7,7 @@ import hashlib
 import math
 import pickle
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -210,6 +211,16 @@ OTHER = "other"
 """The family of entries that no other has."""
 _MICROSECOND = datetime.timedelta(microseconds=1)
 _EPOCH = datetime.datetime(1970, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeOfDay:
+    """In nanoseconds, which `datetime.time` does not have."""
+
+    nanoseconds: int
+    tzinfo: None = None
+
+
 _KINDS: tuple[tuple[tuple[type, ...], str], ...] = (
     ((bool, np.bool_), "boolean"),
     ((int, np.integer), "number"),
@@ -218,7 +229,7 @@ _KINDS: tuple[tuple[tuple[type, ...], str], ...] = (
     ((str,), "text"),
     ((bytes, bytearray, memoryview), "bytes"),
     ((datetime.date, np.datetime64), "datetime"),
-    ((datetime.time,), "time"),
+    ((datetime.time, TimeOfDay), "time"),
     ((datetime.timedelta, np.timedelta64), "duration"),
 )
 
@@ -276,14 +287,21 @@ def spelled(entry: Any, /) -> str:
         return "missing"
     family = family_of(entry)
     if family == OTHER:
-        # the text of what has a shape (frames, sparse matrices) leaves entries out
-        whole = hashlib.sha256(pickle.dumps(entry, protocol=5)).hexdigest() if hasattr(entry, "shape") else repr(entry)
+        whole = repr(entry)
+        if is_shortened(entry, whole):
+            with suppress(pickle.PicklingError, TypeError, AttributeError):
+                whole = hashlib.sha256(pickle.dumps(entry, protocol=5)).hexdigest()
         return f"{type(entry).__qualname__}:{whole}"
     if family in ("datetime", "instant", "duration"):
         return f"{family}:{_ticks(entry)!r}"
     if family == "number":
         return f"number:{_number(entry)}"
     return f"{family}:{_PLAIN[family](entry)!r}"
+
+
+def is_shortened(entry: Any, text: str, /) -> bool:
+    """Whether the text of an object may leave some of it out: that of frames, sparse matrices, long arrays."""
+    return not isinstance(entry, (str, np.generic)) and (hasattr(entry, "shape") or "..." in text)
 
 
 def _number(entry: Any) -> str:
@@ -344,7 +362,9 @@ def _text(entries: Sequence[str | None]) -> Part:
     )
 
 
-def _nanoseconds(time: datetime.time) -> int:
+def _nanoseconds(time: datetime.time | TimeOfDay) -> int:
+    if isinstance(time, TimeOfDay):
+        return time.nanoseconds
     return (((time.hour * 60 + time.minute) * 60 + time.second) * 10**6 + time.microsecond) * 1000
 
 
@@ -495,9 +515,34 @@ def _opened(make: Callable[[], Any]) -> pl.Series | None:
 
 
 def _nested(series: pl.Series) -> Part:
-    """Lists, structures and objects, spelled out; PyArrow keeps the nanoseconds in them."""
+    """Lists, structures and objects, spelled out; PyArrow keeps the nanoseconds in them, but for those of a time."""
+    kept, dtype = _times_as_numbers(series.dtype), series.dtype
     try:
-        found = series.to_arrow().to_pylist()
+        found = (series if kept == dtype else series.cast(kept)).to_arrow().to_pylist()
     except (pa.ArrowException, pl.exceptions.PolarsError):
-        found = series.to_list()
+        kept, found = dtype, series.to_list()
+    if kept != dtype:
+        found = [_numbers_as_times(entry, dtype) for entry in found]
     return encode_objects(OTHER, [None if is_null(entry) else entry for entry in found])
+
+
+def _times_as_numbers(dtype: Any) -> Any:
+    """The same type with whole numbers for times of day."""
+    if isinstance(dtype, pl.Struct):
+        return pl.Struct({field.name: _times_as_numbers(field.dtype) for field in dtype.fields})
+    if isinstance(dtype, pl.List):
+        return pl.List(_times_as_numbers(dtype.inner))
+    if isinstance(dtype, pl.Array):
+        return pl.Array(_times_as_numbers(dtype.inner), dtype.size)
+    return pl.Int64() if isinstance(dtype, pl.Time) else dtype
+
+
+def _numbers_as_times(entry: Any, dtype: Any) -> Any:
+    """The entry with times again."""
+    if entry is None:
+        return None
+    if isinstance(dtype, pl.Struct):
+        return {field.name: _numbers_as_times(entry[field.name], field.dtype) for field in dtype.fields}
+    if isinstance(dtype, (pl.List, pl.Array)):
+        return [_numbers_as_times(own, dtype.inner) for own in entry]
+    return TimeOfDay(entry) if isinstance(dtype, pl.Time) else entry

@@ -60,6 +60,7 @@ from puffer_frames.scales.choice import Choice, measure
 from puffer_frames.scales.columns import again, choose_columns
 from puffer_frames.scales.drift import Batch, is_within, measure_batch, measure_joint_batch, protected_here
 from puffer_frames.scales.joint.columns import bounded_labels
+from puffer_frames.scales.joint.coupled import prior_of
 from puffer_frames.scales.learned import OtherTable
 from puffer_frames.scales.strata import Strata, StrataChoices, Stratum
 
@@ -207,7 +208,7 @@ def _check_own_rows(plan: NoiseFit, seen: RowsSeen) -> None:
 
 
 def _check_values(plan: NoiseFit, seen: RowsSeen) -> None:
-    """Raise PlanFileError where a value occurs more or less often than the file says; cells may be wider there."""
+    """Raise PlanFileError where a value or label occurs more or less often than the file says; cells may be wider."""
     for name, stored in plan.summaries.items():
         found = seen.summaries.get(name)
         if found is None:
@@ -219,6 +220,14 @@ def _check_values(plan: NoiseFit, seen: RowsSeen) -> None:
             own, counts = found.counts[secret]
             if not (np.array_equal(own, values) and np.array_equal(counts, often)):
                 raise refused("other values than those of its own rows")
+    if seen.joint is None:
+        return
+    for k in seen.joint.labels:
+        laws = plan.choices[seen.joint.columns[k]].empirical
+        for secret, rows in seen.joint.counts.items():
+            law, held = laws[secret], prior_of(rows, k)
+            if law.means.tolist() != held.means.tolist() or law.levels[0].tolist() != held.levels[0].tolist():
+                raise refused("other labels than those of its own rows")
 
 
 def _check_strata(plan: NoiseFit, strata: StrataChoices, parts: Mapping[Stratum, RowsSeen]) -> Mapping[Secret, int]:

@@ -12,6 +12,10 @@ and has no other values (as in [LSST16]). The interval is of all b for which tau
 No rule whose intervals always have two ends holds for every mean of B ([GH87]). So b is left out where U is so small
 that fewer than one release in a hundred would have an answer; then every interval has ends.
 
+A correlation is refused where either of two variances is within `CLEAR` standard errors of 0. With the sums C of
+products and P, Q of squares, in units of their estimates, its score :math:`C - \rho (k P + Q / k) / 2` has the mean 0
+where k is the ratio of the two spreads, here the one that is told given rho. Both P and Q cut the law of tau.
+
 References
 ----------
 [F54] E. C. Fieller, Some problems in interval estimation, JRSS B 16 (1954).
@@ -44,6 +48,10 @@ CLEAR = 3.0
 """The spread behind the noise must be so many standard errors from 0, in every direction."""
 _RARE = float(ndtri(0.01))
 """With a spread so many standard errors above the cut one release in a hundred has an answer."""
+_UNRELATED = 1e-12
+"""A correlation that cuts nothing."""
+_LEAST_TOLD = 0.15
+"""Of its estimate: so small a variance behind the noise is none."""
 _ANGLES = 500
 _HALVINGS = 40
 
@@ -72,9 +80,9 @@ class Scores:
         return self._end(-moves, level), self._end(moves, level)
 
     def _end(self, moves: FloatArray, level: float) -> float:
-        """The last one in the interval; the first one is 0, and the last is not in it."""
+        """The last one in the interval; the first one is 0."""
         held = int(np.flatnonzero(self._hold(moves, level))[-1])
-        inside, outside = moves[held : held + 2].tolist()
+        inside, outside = moves[[held, min(held + 1, moves.size - 1)]].tolist()  # a correlation has bounds of its own
         for _ in range(_HALVINGS):
             middle = 0.5 * (inside + outside)
             if self._hold(np.array([middle]), level)[0]:
@@ -85,19 +93,64 @@ class Scores:
 
     def _hold(self, moves: FloatArray, level: float) -> BoolArray:
         """Whether coefficients that are so far above the estimate are in the interval."""
+        tau, clear = self._law(moves)
+        begin, end, answered = np.full(tau.shape, -np.inf), np.full(tau.shape, np.inf), np.full(tau.shape, True)
+        for told, r, cut in clear:
+            ends = (cut - told) / np.where(np.abs(r) < _UNRELATED, _UNRELATED, r)
+            begin, end = np.where(r < 0, begin, np.maximum(begin, ends)), np.where(r < 0, np.minimum(end, ends), end)
+            answered &= told >= cut + _RARE
+        # the likeliest part of what is left of the normal law is that which is nearest to 0
+        nearer = _normal(np.maximum(begin, -np.abs(tau)), np.minimum(end, np.abs(tau)))
+        return ((nearer <= level * _normal(begin, end)) & answered) | (moves == 0)
+
+    def _law(self, moves: FloatArray) -> tuple[FloatArray, list[tuple[FloatArray, FloatArray, float]]]:
+        """Values of tau; and of each sum that must be clear, in its standard errors, U, r and the cut."""
         variances = self.constant + moves * (self.linear + moves * self.square)
         deviations = np.sqrt(np.maximum(variances, np.finfo(float).tiny))
         tau = -moves / deviations
-        r = -(self.linear + 2 * self.square * moves) / (2 * deviations * math.sqrt(self.square))
-        tau, r = np.where(r < 0, -tau, tau), np.abs(r).clip(1e-12, 1.0)
-        told = 1 / math.sqrt(self.square) - r * tau
-        begin = (self.cut - told) / r
-        share = ndtr(-begin)
-        # the likeliest part is even about 0, unless it starts where the law does
-        even = -ndtri((1 - level * share) / 2)
-        upper = -ndtri((1 - level) * share)
-        within = np.where(even <= -begin, np.abs(tau) <= even, tau <= upper)
-        return (within & (told >= self.cut + _RARE) & (variances > 0)) | (moves == 0)
+        r = -((self.linear + 2 * self.square * moves) / (2 * deviations * math.sqrt(self.square))).clip(-1.0, 1.0)
+        return tau, [(1 / math.sqrt(self.square) - r * tau, r, self.cut)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CorrelationScores(Scores):
+    """Those of a correlation; the numbers of `Scores` are for k = 1."""
+
+    value: float
+    """The estimate."""
+    sums: FloatArray
+    """The covariance of C, P and Q, shape (3, 3)."""
+    cuts: tuple[float, float]
+    """There is an answer where P and Q are larger than these; the estimate of both is 1."""
+
+    def interval(self, level: float, /) -> tuple[float, float]:
+        """How far below and above the estimate its interval ends, within -1 and 1."""
+        low, high = Scores.interval(self, level)
+        return min(max(low, -1 - self.value), 1 - self.value), max(min(high, 1 - self.value), -1 - self.value)
+
+    def _law(self, moves: FloatArray) -> tuple[FloatArray, list[tuple[FloatArray, FloatArray, float]]]:
+        halves, told = (self.value + moves) / 2, np.ones((2, moves.size))
+        for _ in range(2):
+            k = np.sqrt(told[1] / told[0])
+            pull = np.stack([np.ones(moves.size), -halves * k, -halves / k])
+            variances = np.einsum("ik,ij,jk->k", pull, self.sums, pull)
+            deviations = np.sqrt(np.maximum(variances, np.finfo(float).tiny))
+            tau = (self.value + pull[1] + pull[2]) / deviations
+            shared = self.sums[1:] @ pull / deviations
+            left = 1 - shared * tau
+            told = left.clip(_LEAST_TOLD, 1 / _LEAST_TOLD)
+        errors = np.sqrt(self.sums.diagonal()[1:])
+        return tau, [
+            (left[j] / errors[j], (shared[j] / errors[j]).clip(-1.0, 1.0), self.cuts[j] / errors[j])
+            for j in np.flatnonzero(self.cuts)
+        ]
+
+
+def _normal(begin: FloatArray, end: FloatArray) -> FloatArray:
+    """The share of the normal law between two ends, from the side on which it is small."""
+    begin, end = np.where(begin > 0, -end, begin), np.where(begin > 0, -begin, end)
+    found: FloatArray = (ndtr(end) - ndtr(begin)).clip(0.0)
+    return found
 
 
 Target: TypeAlias = Literal["table", "population"]
@@ -144,6 +197,8 @@ class Estimate(Printed):
     """What it rests on that nothing can check: of a release that lacks rows or columns."""
     resamples: FloatArray | None = field(default=None)
     """Estimates from resampled rows, shape (resamples, numbers): intervals hold their quantiles, on both sides."""
+    rough: FloatArray | None = field(default=None)
+    """What the rows themselves give where they are unfolded as the resamples are, shape (numbers,)."""
     least: float = -math.inf
     """No interval of resamples goes below it."""
     covariance: FloatArray | None = field(default=None)
@@ -151,7 +206,7 @@ class Estimate(Printed):
     freedom: Number = math.inf
     """Degrees of freedom of Student's t in the intervals, shaped as the value; infinite for normal ones."""
     scores: tuple[Scores, ...] = ()
-    """Of coefficients, whose intervals are not even."""
+    """Of coefficients and correlations, whose intervals are not even."""
     library: str
     """Library of the release."""
 
@@ -175,8 +230,14 @@ class Estimate(Printed):
         if self.resamples is not None:
             low = np.quantile(self.resamples, tail, axis=0, method="lower").reshape(np.shape(self.value))
             high = np.quantile(self.resamples, 1 - tail, axis=0, method="higher").reshape(np.shape(self.value))
-            # the other side too: where there is much noise, both the estimate and its resamples are too wide
-            low, high = np.minimum(low, 2 * self.value - high), np.maximum(high, 2 * self.value - low)
+            rough = self.value if self.rough is None else self.rough.reshape(np.shape(self.value))
+            # the other side too: where there is much noise, both the estimate and its resamples are too wide; and about
+            # what the rows give without smoothing, whose errors are those of the resamples
+            ends = [[about - high, about - low] for about in (2 * self.value, rough + self.value)]
+            low, high = (
+                np.min([low, *(end[0] for end in ends)], axis=0),
+                np.max([high, *(end[1] for end in ends)], axis=0),
+            )
             low = np.maximum(low, self.least)
             return Interval(low, high) if np.ndim(self.value) else Interval(float(low), float(high))
         if self.scores:
@@ -228,6 +289,7 @@ class Estimate(Printed):
             notes=self.notes,
             assumptions=self.assumptions,
             resamples=None if self.resamples is None else self.resamples[:, [place]],
+            rough=None if self.rough is None else self.rough[[place]],
             least=self.least,
             freedom=float(np.ravel(np.broadcast_to(self.freedom, np.shape(self.value)))[place]),
             scores=self.scores[place : place + 1],

@@ -14,7 +14,7 @@ from puffer_frames.frames.columns import Name
 from puffer_frames.numbers.presentation import as_text, shown, shown_names
 from puffer_frames.priors.prior import FloatArray
 from puffer_frames.verbs.estimating.estimated import CLEAR, Estimate, Scores, Target
-from puffer_frames.verbs.estimating.laws import Unfolding, check_shares, histogram_of, quantiles_of
+from puffer_frames.verbs.estimating.laws import Unfolded, Unfolding, check_shares, histogram_of, quantiles_of
 from puffer_frames.verbs.estimating.levels import counts_of_levels, mean_kept, means_of_members, terms_of
 from puffer_frames.verbs.estimating.moments import (
     Figure,
@@ -162,15 +162,19 @@ class Estimator:
             raise ArgumentError("columns", rule="two columns or more", got="one", hint="Name another column too.")
         found = {name: self._with_moments(name, "correlation") for name in names}
         if other is not None:
-            figure = correlation_of(found[names[0]], found[names[1]], population=population)
-            return self._made(f"correlation of {shown_names(names)}", [figure], {}, of=names)
+            figure, scores = correlation_of(found[names[0]], found[names[1]], population=population)
+            return self._made(f"correlation of {shown_names(names)}", [figure], {}, of=names, scores=(scores,))
         pairs = [(a, b) for a in names for b in names]
-        figures = [
-            Figure(1.0, 0.0) if a == b else correlation_of(found[a], found[b], population=population) for a, b in pairs
-        ]
-        labels = {"column": tuple(a for a, _ in pairs), "other": tuple(b for _, b in pairs)}
-        shape = (len(names), len(names))
-        return self._made(f"correlations of {shown_names(names)}", figures, labels, of=names, shape=shape)
+        itself = Figure(1.0, 0.0), Scores(constant=0.0, linear=0.0, square=0.0)
+        made = [itself if a == b else correlation_of(found[a], found[b], population=population) for a, b in pairs]
+        return self._made(
+            f"correlations of {shown_names(names)}",
+            [figure for figure, _ in made],
+            {"column": tuple(a for a, _ in pairs), "other": tuple(b for _, b in pairs)},
+            of=names,
+            shape=(len(names), len(names)),
+            scores=tuple(scores for _, scores in made),
+        )
 
     @short_traceback
     def regress(self, y: Name, *, on: Name | Iterable[Name], weights: Name | None = None) -> Estimate:
@@ -309,9 +313,9 @@ class Estimator:
         name = self.columns.name(column, "column")
         asked = Unfolding.of(support=support, resamples=resamples, rng=rng, population=self.target == "population")
         own = self.columns.numbers(name)
-        edges, found, again = histogram_of(own, bins, asked)
+        edges, found = histogram_of(own, bins, asked)
         labels = {"from": tuple(edges[:-1].tolist()), "to": tuple(edges[1:].tolist())}
-        return self._resampled(f"histogram of {shown(name)}", [(found, again)], labels, name, least=0.0)
+        return self._resampled(f"histogram of {shown(name)}", [found], labels, name, least=0.0)
 
     @short_traceback
     def value_counts(self, column: Name | Iterable[Name]) -> Estimate:
@@ -412,16 +416,15 @@ class Estimator:
     def _resampled(
         self,
         what: str,
-        found: Sequence[tuple[FloatArray, FloatArray]],
+        found: Sequence[Unfolded],
         labels: dict[str, tuple[Any, ...]],
         name: str,
         least: float = -math.inf,
     ) -> Estimate:
-        values = np.concatenate([own for own, _ in found])
-        resamples = np.concatenate([own for _, own in found], axis=1)
+        values, rough, resamples = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
         errors = resamples.std(axis=0)
         figures = [Figure(*pair) for pair in zip(values.tolist(), errors.tolist(), strict=True)]
-        return self._made(what, figures, labels, of=(name,), resamples=resamples, least=least)
+        return self._made(what, figures, labels, of=(name,), resamples=resamples, rough=rough, least=least)
 
     def _made(
         self,
@@ -435,6 +438,7 @@ class Estimator:
         notes: Sequence[str] = (),
         covariance: FloatArray | None = None,
         resamples: FloatArray | None = None,
+        rough: FloatArray | None = None,
         least: float = -math.inf,
         scores: tuple[Scores, ...] = (),
     ) -> Estimate:
@@ -454,6 +458,7 @@ class Estimator:
             assumptions=self.columns.assumptions,
             covariance=covariance,
             resamples=resamples,
+            rough=rough,
             least=least,
             scores=scores,
             library=self.library,

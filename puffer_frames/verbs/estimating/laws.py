@@ -10,16 +10,18 @@ Every step makes the rows more likely, and in the end fits their noise. The numb
 law of one half of the rows makes the other half most likely, and vice versa. It is found anew for every column.
 
 So stopped, the law is smoother than the rows', which its own resamples do not show. They take ten times as many steps:
-rougher, and spread so that their quantiles cover what the estimate smooths too, but for laws of a few sharp peaks.
+rougher, and spread so that their quantiles cover what the estimate smooths too, but for laws of a few sharp peaks. The
+rows themselves are unfolded as roughly too: how far the resamples are from the law that they were drawn from is how far
+this rough law is from the rows', and intervals hold what that leaves.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -154,6 +156,16 @@ _ROUNDING = 1e-12
 """Of sums of shares."""
 
 
+class Unfolded(NamedTuple):
+    """Figures of an unfolded law."""
+
+    values: FloatArray
+    rough: FloatArray
+    """After more steps, shaped as the values."""
+    resamples: FloatArray
+    """Shape (resamples, figures)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnfoldedLaw:
     """What the law of the values behind a column is estimated to be."""
@@ -164,6 +176,8 @@ class UnfoldedLaw:
     """Summing to 1, shape (points,)."""
     draws: FloatArray
     """From rows drawn from this law, after more steps, shape (resamples, points)."""
+    rough: FloatArray
+    """The shares after as many steps, shape (points,)."""
     steps: int
     """How many steps were taken."""
     is_grid: bool
@@ -171,15 +185,17 @@ class UnfoldedLaw:
     gain: float
     """Twice by how much the law makes the rows more likely than any single value behind all of them does."""
 
-    def below(self, ends: FloatArray, /) -> tuple[FloatArray, FloatArray]:
-        """The share of values up to each end, shape (ends,), and that in each resample, (resamples, ends)."""
-        found = [self._below(law, ends) for law in (self.shares, *self.draws)]
-        return found[0], np.array(found[1:]).reshape(len(self.draws), ends.size)
+    def below(self, ends: FloatArray, /) -> Unfolded:
+        """The share of values up to each end."""
+        return self._each(self._below, ends)
 
-    def quantiles(self, q: FloatArray, /) -> tuple[FloatArray, FloatArray]:
-        """The value below which a share q lies, shape (q,), and that in each resample, (resamples, q)."""
-        found = [self._quantiles(law, q) for law in (self.shares, *self.draws)]
-        return found[0], np.array(found[1:]).reshape(len(self.draws), q.size)
+    def quantiles(self, q: FloatArray, /) -> Unfolded:
+        """The value below which a share q lies."""
+        return self._each(self._quantiles, q)
+
+    def _each(self, statistic: Callable[[FloatArray, FloatArray], FloatArray], at: FloatArray) -> Unfolded:
+        found = np.array([statistic(law, at) for law in (self.shares, self.rough, *self.draws)])
+        return Unfolded(found[0], found[1], found[2:].reshape(len(self.draws), at.size))
 
     def _edges(self) -> FloatArray:
         half = 0.5 * (self.support[1] - self.support[0])
@@ -222,11 +238,20 @@ def unfold(
     shares = _law(binned.kernel, binned.counts[:, None], steps)[:, 0]
     again = _resampled(binned, shares, population=population, resamples=resamples, rng=rng)
     more = min(max(_ROUGHER * steps, _LEAST_ROUGH), most)
-    draws = _law(binned.kernel.astype(np.float32), again.astype(np.float32), more).T.astype(np.float64)
+    again = np.column_stack([binned.counts, again])
+    rough, *draws = _law(binned.kernel.astype(np.float32), again.astype(np.float32), more).T.astype(np.float64)
     chances = np.log(np.maximum(np.column_stack([binned.kernel @ shares, binned.kernel]), _LEAST))
     fits = binned.counts @ chances
     gain = 2 * float(fits[0] - fits[1:].max())
-    return UnfoldedLaw(support=binned.support, shares=shares, draws=draws, steps=steps, is_grid=is_grid, gain=gain)
+    return UnfoldedLaw(
+        support=binned.support,
+        shares=shares,
+        draws=np.array(draws),
+        rough=rough,
+        steps=steps,
+        is_grid=is_grid,
+        gain=gain,
+    )
 
 
 def law_of_rows(values: FloatArray, /, *, population: bool, resamples: int, rng: np.random.Generator) -> UnfoldedLaw:
@@ -236,7 +261,7 @@ def law_of_rows(values: FloatArray, /, *, population: bool, resamples: int, rng:
     draws = np.broadcast_to(shares, (resamples, support.size))
     if population:
         draws = rng.multinomial(values.size, shares, size=resamples) / values.size
-    return UnfoldedLaw(support=support, shares=shares, draws=draws, steps=0, is_grid=False, gain=math.inf)
+    return UnfoldedLaw(support=support, shares=shares, draws=draws, rough=shares, steps=0, is_grid=False, gain=math.inf)
 
 
 def best_steps(binned: BinnedColumn, /, *, rng: np.random.Generator, most: int = MOST_STEPS) -> int:
@@ -390,25 +415,21 @@ def check_shares(q: Any, /) -> FloatArray:
     return shares
 
 
-def quantiles_of(column: NoisyColumn, shares: FloatArray, asked: Unfolding, /) -> tuple[FloatArray, FloatArray]:
-    """Quantiles, and those of the resamples."""
+def quantiles_of(column: NoisyColumn, shares: FloatArray, asked: Unfolding, /) -> Unfolded:
+    """Quantiles of the law behind a column."""
     return asked.law(column).quantiles(shares)
 
 
-def histogram_of(
-    column: NoisyColumn, bins: int | Sequence[float], asked: Unfolding, /
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The ends of bins, the rows in each, and those of the resamples."""
+def histogram_of(column: NoisyColumn, bins: int | Sequence[float], asked: Unfolding, /) -> tuple[FloatArray, Unfolded]:
+    """The ends of bins, and the rows in each."""
     edges = _check_bins(bins)
     law = asked.law(column)
     if edges.ndim == 0:
-        low, high = law.quantiles(np.array([_OUTSIDE, 1 - _OUTSIDE]))[0].tolist()
+        low, high = law.quantiles(np.array([_OUTSIDE, 1 - _OUTSIDE])).values.tolist()
         edges = np.linspace(low, high if high > low else low + 1.0, int(edges) + 1)
     # a bin holds its lower end, and the last one both
     below = np.append(np.nextafter(edges[:-1], -np.inf), edges[-1])
-    shares, again = law.below(below)
-    rows = column.values.size
-    return edges, rows * np.diff(shares), rows * np.diff(again, axis=1)
+    return edges, Unfolded(*(column.values.size * np.diff(part) for part in law.below(below)))
 
 
 def _check_bins(bins: Any) -> FloatArray:

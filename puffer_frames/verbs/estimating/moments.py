@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from puffer_frames.priors.prior import FloatArray, IndexArray
-from puffer_frames.verbs.estimating.estimated import CLEAR, Scores
+from puffer_frames.verbs.estimating.estimated import CLEAR, CorrelationScores, Scores
 from puffer_frames.verbs.estimating.released_columns import NoisyColumn
 
 _LEAST_SPREAD = 1e-14
@@ -325,30 +325,46 @@ def mean_of_members(
     return Figure(mean, math.sqrt(constant) / total), scores
 
 
-def correlation_of(first: NoisyColumn, second: NoisyColumn, /, *, population: bool) -> Figure:
-    r"""The correlation of the values of two columns with independent noise; NaN where it hides the spread of one.
+def correlation_of(first: NoisyColumn, second: NoisyColumn, /, *, population: bool) -> tuple[Figure, Scores]:
+    r"""The correlation of the values of two columns with independent noise, and its scores; NaN if a spread is hidden.
 
     The estimate is that of the corrected covariance and variances. With A and B the noisy values, in standard
-    deviations of the raw ones, and v, w the variances of their noise, its variance for the table is
+    deviations of the raw ones, and v, w the variances of their noise, its variance is to first order that of
 
-    .. math:: \frac{1}{n^2} \sum v\,E(b - ra)^2 + w\,E(a - rb)^2 + vw + \frac{r^2}{4} (E N^4 - v^2 + E M^4 - w^2),
+    .. math:: C - \frac r2 (P + Q) = \frac1n \sum AB - \frac r2 (A^2 - v + B^2 - w).
 
-    with :math:`E(b - ra)^2 = (B - rA)^2 - w - r^2 v`: what the noise does to the sum of
-    :math:`ab - r (a^2 + b^2) / 2` to first order. For the population it is the variance of these terms.
+    For the table the variances of these sums have the terms :math:`a^2 w + b^2 v + vw`, :math:`4 a^2 v + E N^4 - v^2`
+    and :math:`4 b^2 w + E M^4 - w^2`, each estimated without bias, and C shares :math:`2 a b v` with P, :math:`2 a b w`
+    with Q. For the population they are those of the terms themselves.
     """
     n = first.values.size
     spreads = [variance_of(column, population=False, ddof=0) for column in (first, second)]
     if any(not spread.value > CLEAR * spread.error for spread in spreads):
-        return UNKNOWN
+        return UNKNOWN, Scores(constant=math.nan, linear=0.0, square=0.0)
     sizes = [math.sqrt(spread.value) for spread in spreads]
     a, b = ((column.values - column.values.mean()) / size for column, size in zip((first, second), sizes, strict=True))
     v, w = (column.variances / size**2 for column, size in zip((first, second), sizes, strict=True))
     r = float(a @ b) / n
+    squares = a**2 - v, b**2 - w
     if population:
-        total = n * float((a * b - r / 2 * (a**2 - v + b**2 - w)).var())
+        sums = np.cov([a * b, *squares], ddof=0) / n
     else:
         tails = first.fourth_moments / sizes[0] ** 4 - v**2, second.fourth_moments / sizes[1] ** 4 - w**2
-        total = max(float(v @ ((b - r * a) ** 2 - w - r**2 * v)), 0.0)
-        total += max(float(w @ ((a - r * b) ** 2 - v - r**2 * w)), 0.0)
-        total += float(v @ w) + r**2 / 4 * float(tails[0].sum() + tails[1].sum())
-    return Figure(r, math.sqrt(total) / n)
+        products = max(float(squares[0] @ w), 0.0) + max(float(squares[1] @ v), 0.0) + float(v @ w)
+        own = (max(4 * float(o @ z), 0.0) + float(t.sum()) for o, z, t in zip((v, w), squares, tails, strict=True))
+        sums = np.diag([products, *own])
+        sums[0, 1:] = sums[1:, 0] = 2 * float((a * b) @ v), 2 * float((a * b) @ w)
+        sums /= n**2
+    pull = np.array([1.0, -r / 2, -r / 2])
+    constant, linear, square = pull @ sums @ pull, -sums[1:].sum(axis=0) @ pull, sums[1:, 1:].sum() / 4
+    if not (v.any() or w.any()):  # nothing is hidden: the normal interval
+        linear = square = 0.0
+    scores = CorrelationScores(
+        constant=float(constant),
+        linear=float(linear),
+        square=float(square),
+        value=r,
+        sums=sums,
+        cuts=(CLEAR * spreads[0].error / spreads[0].value, CLEAR * spreads[1].error / spreads[1].value),
+    )
+    return Figure(r, math.sqrt(max(scores.constant, 0.0))), scores
