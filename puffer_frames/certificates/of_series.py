@@ -65,10 +65,10 @@ class SeriesFacts:
         return Facts(seeded=self.seeded, dropped=self.nulls == "drop")
 
 
-def series_subject(state: str, /, *, unit: str | None, timed: bool) -> str:
+def series_subject(state: str, /, *, unit: str | None, timed: bool, listed: bool) -> str:
     """What of a series, or of the nodes of a network, is protected."""
     if not timed:
-        return f"the {state} of each {unit}, every pair of states"
+        return f"the {state} of each {unit}, {'the listed pairs' if listed else 'every pair'} of states"
     where = "" if unit is None else f" of each {unit}"
     return f"the {state} at each time{where}, every pair of states"
 
@@ -166,6 +166,8 @@ def _left_out(facts: SeriesFacts) -> Iterator[Statement]:
         yield say("impossible-table", laws=f"{'network' if facts.networks else 'chain'} makes")
     if any(map(_leaves_out_states, facts.chains)):
         yield say("impossible-starts")
+    if facts.released.pairs:
+        yield say("listed-states")
     if any(not network.joint([k]).all() for network in facts.networks for k in range(len(network))):
         yield say("impossible-states")
     if facts.nulls == "drop":

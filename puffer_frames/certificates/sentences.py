@@ -319,6 +319,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "not covered",
         "The given {laws} impossible what the table holds: the guarantee is for readers who are wrong about it.",
     ),
+    "listed-states": ("not covered", "Pairs of states that are not listed."),
     "impossible-states": ("not covered", "What the networks make impossible for a node is not hidden there."),
     "impossible-starts": ("not covered", "What the given start makes impossible at a time is not hidden there."),
     "observed-unknown": (

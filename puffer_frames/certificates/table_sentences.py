@@ -29,7 +29,7 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "table-attacks": (
         "measured",
-        "On {rows} rows{some} that the network was not fitted to, {attackers} attackers that were fixed beforehand "
+        "On {rows} rows that the network was not fitted to{some}, {attackers} attackers that were fixed beforehand "
         "guessed the secret with an AUC of at most {auc} (0.5 is a blind guess, 1 is always right), from the raw "
         "columns {raw}; under the network none has more than {allowed}. They showed {shown} ({confidence} % "
         "confidence). Other attackers may do better.",

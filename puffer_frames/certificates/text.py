@@ -351,16 +351,21 @@ def _smaller(ratio: float) -> str:
     return f"the noise is {ratio:.3g} times smaller than the published condition asks for, at the same epsilon"
 
 
+def is_proved(certificate: Fields, /) -> bool:
+    """Whether the loss under the beliefs is: not of stable noise, nor of laws that a plan file alone speaks of."""
+    said = of_keys(certificate.statements, ("from-file", "stable-counts"))
+    assumed = bool(said) or certificate.noise.endswith("-stable")
+    by_engine = certificate.calibration != "mechanism" and not (certificate.theorem == "channel" or certificate.table)
+    return not (assumed and by_engine)
+
+
 def _measured_rows(certificate: Fields) -> list[tuple[str, str]]:
     """The losses that the engine bounded, a row per column and belief, and under the observed frequencies."""
     rows = []
     several = len(certificate.scales) > 1
     channel = certificate.theorem == "channel" or bool(certificate.table)
     joint = certificate.facts.whole_rows or (channel and len(certificate.public) > 1)
-    said = of_keys(certificate.statements, ("from-file", "stable-counts"))
-    assumed = bool(said) or certificate.noise.endswith("-stable")
-    by_engine = certificate.calibration != "mechanism" and not channel
-    label = "measured" if assumed and by_engine else "proved"  # of stable noise, or what a file says, nothing is
+    label = "proved" if is_proved(certificate) else "measured"
     of_rows = " of the columns of a row together"
     for column, beliefs in list(certificate.verified.items())[: 1 if joint else None]:
         of = of_rows if joint else f" of {shown(column)} alone" if several else ""

@@ -166,6 +166,7 @@ class PufferAccessor(Generic[Frame, Answer]):
         per: Literal["pooled", "unit", "both"] = "pooled",
         gaps: Literal["bridge", "independent"] = "bridge",
         network: BayesianNetwork | NetworkRange | Sequence[BayesianNetwork] | None = None,
+        pairs: PairsArgument = "all",
         ledger: LedgerArgument = None,
         about: About = None,
         rng: RandomSource = None,

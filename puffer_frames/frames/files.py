@@ -159,7 +159,15 @@ def _by_pandas(path: Path, kind: Format) -> pl.DataFrame:
             table = read(path)
     except (PufferError, MemoryError):
         raise
-    except Exception:  # each reader has errors of its own
+    except Exception as error:  # each reader has errors of its own
+        if kind == "Stata" and str(error).lstrip().startswith("Value labels"):
+            raise TableFileError(
+                f"the input {path.name!r}",
+                rule="a file of Stata with a label of its own for every code of a column",
+                got="the same label for two codes, which may be two secrets or one",
+                hint="Rename one of the labels in Stata; or release the codes, from Python: "
+                "pandas.read_stata(path, convert_categoricals=False).",
+            ) from None
         raise ValueError from None
     columns = {}
     for name, column in table.items():

@@ -96,14 +96,18 @@ def warn_of_unused(frame: NativeFrame, codes: Codes, /) -> None:
         how: dict[str, Any] = {"engine": "streaming"} if isinstance(frame, pl.LazyFrame) else {}
         row = nw.from_native(_by_letters(frame)).lazy().select(*asked).collect(**how).row(0)
         used = {one for one, found in zip(tried, row, strict=True) if found}
-    names = open_table(frame).names
+    names, dtypes = open_table(frame).names, nw.from_native(frame).collect_schema().dtypes()
     for name, own in codes.items():
         unused = [code for code in own if (names.index(name), code) not in used] if name in names else []
         if unused:
-            odd = any(code not in places.get(names.index(name), ()) for code in unused)
-            mend = (
-                "Write numbers without quotation marks, and texts with them" if odd else "See how the column has them"
-            )
+            place = names.index(name)
+            odd = any(code not in places.get(place, ()) for code in unused)
+            if odd and isinstance(dtypes[place], (nw.Categorical, nw.Enum)):
+                mend = "Write codes of a column of categories as texts, with quotation marks"
+            elif odd:
+                mend = "Write numbers without quotation marks, and texts with them"
+            else:
+                mend = "See how the column has them"
             warn(
                 SuspectValuesWarning(
                     f"null_values of the column {name!r}",

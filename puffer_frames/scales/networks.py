@@ -26,8 +26,10 @@ from puffer_frames.scales.series_counts import ReleasedCounts
 _MOST_ENTRIES = 1 << 21
 """Entries of all laws of several counts together: each evaluation goes through them."""
 
-Names = list[tuple[int, int, int]]
-"""Numbers of the network, node and state of each law."""
+Names = list[tuple[int, ...]]
+"""Numbers of the network, node and state of each law, and of the pair where pairs are listed."""
+Hidden = tuple[tuple[int, int], ...]
+"""The pairs of states that are listed; none for all."""
 
 
 @short_traceback
@@ -117,7 +119,7 @@ def exact_of_networks(
             "the network",
             rule="one under which the answers depend on the state of some node",
             got="one whose answers need no noise at this epsilon",
-            hint='Use mechanism="quilt", or a smaller epsilon.',
+            hint=f'Use mechanism="{"group" if ranged else "quilt"}", or a smaller epsilon.',
         )
     scale, published = up(Fraction(least) * unit), None
     if mechanism == "wasserstein" and isinstance(loss, CountLoss):
@@ -149,15 +151,18 @@ def exact_loss(
 ) -> tuple[CountLoss | CountsLoss | RangeLoss, int]:
     """The loss of all released numbers, in units of a whole number.
 
-    Some node has two possible states. Raises ArgumentError for tables that are too large.
+    Some node has two possible states. Raises ArgumentError for tables that are too large, and CalibrationError where
+    none has those of a listed pair.
     """
     if counts.bins > 1 and not isinstance(networks, NetworkRange):
-        return _loss_of_counts(networks, counts.released), 1
+        return _loss_of_counts(networks, counts.released, counts.pairs), 1
     adds, unit = _adds_of(counts, networks)
     if isinstance(networks, NetworkRange):
         return _loss_of_range(networks, counts, adds), unit
-    loss = _loss_of_sum(networks, [[adds[:states] for states in network.states] for network in networks])
-    assert loss is not None  # some node has two states
+    own = [[adds[:states] for states in network.states] for network in networks]
+    loss = _loss_of_sum(networks, own, counts.pairs)
+    if loss is None:
+        raise _nothing_hidden()
     return loss, unit
 
 
@@ -177,16 +182,27 @@ def _adds_of(counts: ReleasedCounts, networks: Sequence[BayesianNetwork]) -> tup
 
 
 def _laws(
-    networks: Sequence[BayesianNetwork], adds: Sequence[Sequence[IndexArray]]
+    networks: Sequence[BayesianNetwork], adds: Sequence[Sequence[IndexArray]], pairs: Hidden
 ) -> Iterator[tuple[Names, FloatArray]]:
-    """For every node that has two possible states the law of the sum given each of them, shape (states, sums)."""
+    """For every node that has two possible states the law of the sum given each of them, shape (states, sums); for
+    every listed pair of them where pairs are listed.
+    """
     for number, (network, own) in enumerate(zip(networks, adds, strict=True)):
         for node in range(len(network)):
             table = network.counts([node], own)
-            possible = np.flatnonzero(table.any(axis=1))
-            if possible.size > 1:
+            for names, possible in _hidden(table, pairs):
                 held = table[possible]
-                yield [(number, node, int(state)) for state in possible], held / held.sum(axis=1, keepdims=True)
+                yield [(number, node, *name) for name in names], held / held.sum(axis=1, keepdims=True)
+
+
+def _hidden(table: FloatArray, pairs: Hidden) -> Iterator[tuple[Names, list[int]]]:
+    """The possible states of a node, whose pairs are all hidden, with names; each listed pair by itself."""
+    possible = np.flatnonzero(table.any(axis=tuple(range(1, table.ndim)))).tolist()
+    if not pairs and len(possible) > 1:
+        yield [(state,) for state in possible], possible
+    for k, pair in enumerate(pairs):
+        if set(pair) <= set(possible):
+            yield [(state, k) for state in pair], list(pair)
 
 
 def _states_of(networks: Sequence[BayesianNetwork]) -> int:
@@ -198,10 +214,12 @@ def _error(networks: Sequence[BayesianNetwork]) -> float:
     return 2.0 * max(network.rounding for network in networks)
 
 
-def _loss_of_sum(networks: Sequence[BayesianNetwork], adds: Sequence[Sequence[IndexArray]]) -> CountLoss | None:
+def _loss_of_sum(
+    networks: Sequence[BayesianNetwork], adds: Sequence[Sequence[IndexArray]], hidden: Hidden = ()
+) -> CountLoss | None:
     """The loss of one sum of what the states of the nodes add; None where no node has two possible states."""
-    secrets, laws, pairs, ends = list[tuple[int, int, int]](), list[Law](), list[Pair](), [0]
-    for states, law in _laws(networks, adds):
+    secrets, laws, pairs, ends = list[tuple[int, ...]](), list[Law](), list[Pair](), [0]
+    for states, law in _laws(networks, adds, hidden):
         laws.append(normalised(law))
         secrets += states
         ends.append(len(secrets))
@@ -224,16 +242,26 @@ def _loss_of_range(networks: NetworkRange, counts: ReleasedCounts, adds: IndexAr
             got=f"{counts.bins} counts of {nodes} nodes",
             hint='Name one state (bins=["a"]), or list networks: network=[low, middle, high].',
         )
-    own, laws = [adds[:one] for one in states], []
+    own, laws = [adds[:one] for one in states], list[tuple[Names, FloatArray]]()
     for node in range(nodes):
         law = networks.counts(node, own)
-        possible = np.flatnonzero(law.any(axis=(1, 2)))
-        if possible.size > 1:
-            laws.append(([(0, node, int(state)) for state in possible], law[possible]))
+        laws += [([(0, node, *name) for name in names], law[held]) for names, held in _hidden(law, counts.pairs)]
+    if not laws:
+        raise _nothing_hidden()
     return RangeLoss(laws, error=_error(networks) + 4 * UNIT_ROUNDOFF * nodes * sums * nodes)
 
 
-def _loss_of_counts(networks: Sequence[BayesianNetwork], released: Sequence[int]) -> CountsLoss:
+def _nothing_hidden() -> CalibrationError:
+    """Some node has two possible states, but none has those of a listed pair."""
+    return CalibrationError(
+        "pairs",
+        rule="of states that some node may have",
+        got="states that the network makes impossible",
+        hint="Leave pairs out for every pair of possible states.",
+    )
+
+
+def _loss_of_counts(networks: Sequence[BayesianNetwork], released: Sequence[int], hidden: Hidden) -> CountsLoss:
     """The loss of several counts: they are the digits of one sum. Of all counts the last one follows from the others.
 
     Raises ArgumentError where their laws would have too many entries.
@@ -251,11 +279,13 @@ def _loss_of_counts(networks: Sequence[BayesianNetwork], released: Sequence[int]
     adds = np.zeros(states, dtype=np.intp)
     adds[digits] = base ** np.arange(len(digits))
     found = []
-    for names, law in _laws(networks, [[adds[:own] for own in network.states] for network in networks]):
+    for names, law in _laws(networks, [[adds[:own] for own in network.states] for network in networks], hidden):
         joint = np.zeros((len(names), base ** len(digits), base if every else 1))
         sums = np.arange(law.shape[1])
         left = nodes - sum(sums // base**k % base for k in range(len(digits))) if every else np.zeros_like(sums)
         possible = left >= 0
         joint[:, sums[possible], left[possible]] = law[:, possible]
         found.append((names, joint.reshape(len(names), *[base] * len(released))))
+    if not found:
+        raise _nothing_hidden()
     return CountsLoss(found, error=_error(networks))

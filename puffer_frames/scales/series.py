@@ -245,6 +245,8 @@ def _least_noise(
     """The smallest scale of the mechanisms that find one in a short time; quilts, which add up, where none is less."""
     asked: list[str] = ["exact"] if networks else []
     choose = partial(choose_noise, chains, rows, counts, target, belief=belief, noise=noise, networks=networks)
+    if isinstance(networks, NetworkRange):  # quilts do not cover it
+        return choose(mechanism="exact")
     if suits_transport(chains, rows, noise):
         asked.append("transport")
         longest, _ = rows.extents(from_start=has_law(chains))[0]

@@ -29,6 +29,8 @@ class ReleasedCounts:
     """How far one value moves the sum of the values, where that gets noise in place of counts."""
     values: tuple[int, ...] = ()
     """The states as numbers, where their sum gets noise."""
+    pairs: tuple[tuple[int, int], ...] = ()
+    """Pairs of numbers of states, of the nodes of a network, that are hidden; none for all."""
 
     @classmethod
     def of(cls, rows: SeriesRows, released: Sequence[int], /) -> ReleasedCounts:

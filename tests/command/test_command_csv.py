@@ -475,6 +475,11 @@ def test_a_file_of_stata():
     for name in ("out.dta", "out.xlsx"):
         refused = run("release", "in.dta", name, *ASKED)
         assert (refused.code, "read alone" in refused.err) == (2, True)
+    codes = own.assign(sex=(own["sex"] == "f").astype("int8"))
+    codes.to_stata("twice.dta", write_index=False, value_labels={"sex": {0: "m", 1: "m"}})
+    refused = run("release", "twice.dta", "out.csv", *ASKED)
+    assert (refused.code, "the same label for two codes" in refused.err) == (3, True)
+    assert "convert_categoricals=False" in refused.err
     Path("no.dta").write_text("sex,age")
     refused = run("release", "no.dta", "out.csv", *ASKED)
     assert (refused.code, "must be a file of Stata" in refused.err) == (3, True)

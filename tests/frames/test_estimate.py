@@ -300,7 +300,8 @@ def of_people():
 def of_labels(own):
     """Figures that rest on random labels."""
     means = own.mean("pay", by="job"), own.mean("pay", by="job", weights="weight")
-    return [*means, own.regress("pay", on=["job", "age"]), own.regress("pay", on=["job", "age"], weights="weight")]
+    slopes = own.regress("pay", on=["job", "age"]), own.regress("pay", on=["job", "age"], weights="weight")
+    return [*means, *slopes, own.var("pay", by="job")]
 
 
 @sweep(25, 400)
@@ -328,8 +329,9 @@ def test_means_and_regressions_by_random_labels(how, count):
         [np.average(pay[people["job"] == level], weights=weight[people["job"] == level]) for level in "abc"],
         np.linalg.lstsq(design, pay, rcond=None)[0],
         np.linalg.lstsq(design * weight[:, None] ** 0.5, pay * weight**0.5, rcond=None)[0],
+        [pay[people["job"] == level].var(ddof=1) for level in "abc"],
     ]
-    assert [list(each.labels) for each in found[0]] == [["job"]] * 2 + [["term"]] * 2
+    assert [list(each.labels) for each in found[0]] == [["job"]] * 2 + [["term"]] * 2 + [["job"]]
     assert found[0][2].labels["term"] == ("intercept", "job_b", "job_c", "age")
     for k, true in enumerate(truth):
         values = np.array([each[k].value for each in found])

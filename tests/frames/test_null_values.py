@@ -1,5 +1,7 @@
 """Codes for missing values: in every kind of frame they are what nulls are there."""
 
+import warnings
+
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
@@ -119,6 +121,20 @@ def test_codes_in_no_row(library):
         puffer_frames.calibrate(frame, **asked, null_values={"status": ["dk", "DK"]})
     with pytest.warns(SuspectValuesWarning, match="(?s)in no row: '-9'.*Write numbers without quotation marks"):
         puffer_frames.calibrate(frame, **asked, null_values={"level": ["-9"]})
+
+
+def test_codes_of_categories_are_texts():
+    """Also of numbers; the hint is followed."""
+    frame = pd.DataFrame(COLUMNS)
+    frame["level"] = frame["level"].astype("category")
+    asked = {"secret": "level", "public": "status", "epsilon": 1.0, "nulls": "drop"}
+    code = int(frame["level"].cat.categories[0])
+    with pytest.warns(SuspectValuesWarning, match="categories as texts, with quotation marks"):
+        puffer_frames.calibrate(frame, **asked, null_values={"level": [code]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SuspectValuesWarning)
+        plan = puffer_frames.calibrate(frame, **asked, null_values={"level": [str(code)]})
+    assert len(plan.secrets) == frame["level"].nunique() - 1
 
 
 @pytest.mark.parametrize(

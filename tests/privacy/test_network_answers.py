@@ -10,6 +10,7 @@ from conftest import sweep
 
 from puffer_frames import Stable, certificate_of, histogram
 from puffer_frames.core import BayesianNetwork, network_scale
+from puffer_frames.errors import CalibrationError
 from puffer_frames.papers import network_quilt_scale
 
 
@@ -25,8 +26,8 @@ def random_tables(rng, *, nodes, states):
     return tables, parents
 
 
-def laws(tables, parents, answer):
-    """For each node and state of positive probability the law of the answer, which is a tuple of numbers."""
+def laws(tables, parents, answer, pairs=None):
+    """For each node and state of positive probability, or each listed pair of them, the law of the answer, a tuple."""
     names, found = list(tables), {}
     states = np.shape(next(iter(tables.values())))[-1]
     for joint in itertools.product(range(states), repeat=len(names)):
@@ -36,10 +37,13 @@ def laws(tables, parents, answer):
             for name in names:
                 law = found.setdefault(name, {}).setdefault(of[name], {})
                 law[answer(joint)] = law.get(answer(joint), 0.0) + chance
-    return [
-        [{a: p / sum(law.values()) for a, p in law.items()} for law in of_states.values()]
+    every = [
+        {state: {a: p / sum(law.values()) for a, p in law.items()} for state, law in of_states.items()}
         for of_states in found.values()
     ]
+    if pairs is None:
+        return [list(of_states.values()) for of_states in every]
+    return [[of[s], of[t]] for of in every for s, t in pairs if {s, t} <= of.keys()]
 
 
 def loss(laws_of_nodes, scale, rng):
@@ -70,6 +74,9 @@ def random_case(rng):
     kind = rng.choice(["counts", "bins", "sum"])
     labels = (NUMBERS if kind == "sum" else LABELS)[:states]
     options = {"states": labels, "epsilon": float(rng.choice([0.2, 1.0, 3.0]))}
+    if states == 3 and kind != "bins" and rng.random() < 0.5:
+        listed = list(itertools.combinations(range(3), 2))
+        options["pairs"] = [listed[k] for k in rng.permutation(3)[: rng.integers(1, 3)]]
     if kind == "sum":
         return several, options | {"query": "sum"}, lambda joint: (sum(labels[s] for s in joint),)
     released = list(range(states)) if kind == "counts" else sorted(rng.permutation(states)[: rng.integers(1, states)])
@@ -88,8 +95,13 @@ def test_scales_against_every_joint_state(count):
         names = rng.permutation(list(several[0][0]))
         frame = pd.DataFrame({"who": names, "state": rng.choice(options["states"], len(names))})
         asked = {"state": "state", "unit": "who", "network": networks, "rng": 1, **options}
-        epsilon = options["epsilon"]
-        every = [law for tables, parents in several for law in laws(tables, parents, answer)]
+        asked |= {"pairs": [tuple(options["states"][s] for s in pair) for pair in options.get("pairs", [])] or "all"}
+        epsilon, pairs = options["epsilon"], options.get("pairs")
+        every = [law for tables, parents in several for law in laws(tables, parents, answer, pairs)]
+        if pairs and (not every or loss(every, 0.05, rng) <= epsilon):  # no node has both states, or no noise is needed
+            with pytest.raises(CalibrationError, match=r"states that some node may have|no noise"):
+                histogram(frame, mechanism="exact", **asked)
+            continue
         exact, quilt = (histogram(frame, mechanism=one, **asked) for one in ("exact", "quilt"))
         found = loss(every, exact["scale"].iloc[0], rng)
         assert epsilon * (1 - 1e-5) <= found <= epsilon * (1 + 1e-9), (case, found, epsilon)

@@ -8,6 +8,7 @@ import pytest
 from conftest import LOCAL_KINDS, build_frame, thinned
 
 import puffer_frames
+from puffer_frames.core import BayesianNetwork
 
 LEVEL = 1 - 1e-6
 """Noise is not from a seed: so many runs of the tests pass without a false alarm."""
@@ -163,18 +164,47 @@ def test_a_certificate_of_less_noise_or_of_another_request():
     assert audit(VISITS, puffer_frames.aggregate(VISITS, **SUMS, rng=1), SUMS).failures == ("seed",)
 
 
-def test_too_little_noise_in_histograms():
-    asked = {**CHAIN, "mechanism": "quilt"}
-    correct = puffer_frames.histogram(DAY, **asked)
-    certificate, true = puffer_frames.certificate_of(correct), DAY["activity"].value_counts().sort_index().to_numpy()
+SICK = [[0.9, 0.1], [0.4, 0.6]]
+HOME = BayesianNetwork.of(
+    {"a": [0.8, 0.2], "b": SICK, "c": SICK, "d": SICK}, parents={"b": ["a"], "c": ["a"], "d": ["b"]}
+)
+HISTOGRAMS = {
+    "a series": (DAY, {**CHAIN, "mechanism": "quilt"}),
+    "frequencies": (DAY, {**CHAIN, "counts": False}),
+    "a network": (
+        pd.DataFrame({"who": list("abcd"), "flu": list("nyyn")}),
+        {"state": "flu", "unit": "who", "network": HOME, "bins": ["y"], "epsilon": 1.0},
+    ),
+    "a range of networks": (
+        pd.DataFrame({"who": list("abcd"), "flu": list("nyyn")}),
+        {"state": "flu", "unit": "who", "network": HOME.to(HOME), "epsilon": 1.0},
+    ),
+}
+FAULTS_OF_HISTOGRAMS = {
+    "none": (lambda rng, size: rng.laplace(size=size), set()),
+    "half the noise": (lambda rng, size: rng.laplace(scale=0.5, size=size), {"noise law"}),
+    "no noise": (lambda rng, size: np.zeros(size), {"noise law", "repeats"}),
+    "a seed": (lambda rng, size: np.random.default_rng(42).laplace(size=size), {"known seeds"}),
+    "releases with the noise of others": (
+        lambda rng, size: np.repeat(rng.laplace(size=(size[0] // 2, size[1])), 2, axis=0),
+        {"repeats"},
+    ),
+}
 
-    def found(share):
-        noise = np.random.default_rng().laplace(scale=share * max(certificate.scales.values()), size=(100, 3))
-        releases = [correct.assign(answer=true + each) for each in noise]
-        return set(audit(DAY, releases, asked, certificate=certificate).failures) - {"certificate"}
 
-    assert found(1) == set()
-    assert found(0.5) == {"noise law"}
+@pytest.mark.parametrize("kind", HISTOGRAMS)
+@pytest.mark.parametrize("fault", FAULTS_OF_HISTOGRAMS)
+def test_planted_faults_of_histograms(kind, fault):
+    frame, asked = HISTOGRAMS[kind]
+    correct = puffer_frames.histogram(frame, **asked)
+    certificate, often = puffer_frames.certificate_of(correct), frame[asked["state"]].value_counts().sort_index()
+    true, (draw, shown_by) = often.reindex(correct[asked["state"]]).to_numpy(), FAULTS_OF_HISTOGRAMS[fault]
+    noise = max(certificate.scales.values()) * draw(np.random.default_rng(), (100, len(often) if len(true) > 2 else 1))
+    noise = np.concatenate([-noise, noise], axis=1) if len(true) == 2 else noise  # the first follows from the second
+    total = 1 if asked.get("counts", True) else len(frame)
+    releases = [correct.assign(answer=(true + each) / total) for each in noise]
+    found = set(audit(frame, releases, asked, certificate=certificate).failures) - {"certificate"}
+    assert shown_by <= found <= shown_by | ({"noise of rows"} if shown_by else set())
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Audits find planted faults, and pass correct releases of many kinds; benchmarks/audit.py has larger numbers."""
 
+import random
 import sys
 import warnings
 from dataclasses import replace
@@ -103,6 +104,60 @@ def test_noise_of_two_columns_is_independent():
     same = (released["education"] - frame["education"]) * scales["hours"] / scales["education"]
     twice = released.assign(hours=frame["hours"] + same)
     assert of_noise((frame, twice), released.puffer.certificate)["noise of columns"].result == "failed"
+
+
+@pytest.mark.parametrize(
+    ("other_rows", "names"),
+    [
+        (lambda noise, rng: rng.permutation(noise), ["repeats"]),
+        (lambda noise, rng: noise * rng.choice([-1, 1], noise.size), ["repeats", "noise of columns"]),
+        (lambda noise, _: np.roll(noise, 5), ["repeats", "noise of columns"]),
+    ],
+    ids=["shuffled", "other signs", "shifted"],
+)
+def test_noise_of_another_column_in_other_rows(other_rows, names):
+    frame = people(np.random.default_rng(4))
+    asked = {"secret": "sex", "public": ["education", "hours"], "mechanism": Noise(theorem="bounded"), "epsilon": 1.0}
+    released = frame.puffer.privatize(**asked, rng=2)
+    scales = released.puffer.certificate.scales
+    same = (released["education"] - frame["education"]).to_numpy() * scales["hours"] / scales["education"]
+    again = released.assign(hours=frame["hours"] + other_rows(same, np.random.default_rng(5)))
+    found = of_noise((frame, again), released.puffer.certificate)
+    assert {name for name in ("repeats", "noise of columns") if found[name].result == "failed"} == set(names)
+
+
+def pythons(rows, *, seed=42):
+    draws = random.Random(seed)
+    return np.array([draws.random() for _ in range(rows)])
+
+
+@pytest.mark.parametrize(
+    ("uniform", "name"),
+    [
+        (lambda rows: np.random.default_rng(42).random(rows), "known seeds"),
+        (pythons, "known seeds"),
+        (lambda rows: np.arange(rows) % 50 / 50, "noise of rows"),
+    ],
+    ids=["NumPy", "Python", "by the row"],
+)
+def test_labels_are_not_kept_by_a_known_stream_or_by_the_row(uniform, name):
+    frame = people(np.random.default_rng(7), rows=2000)
+    released = frame.puffer.privatize(secret="sex", public=["job", "education"], epsilon=2.0, mechanism="noise", rng=1)
+    levels, rng = np.unique(frame["job"]), np.random.default_rng(8)
+    share = 1 - (released["job"] != frame["job"]).mean() * levels.size / (levels.size - 1)  # of rows that draw no label
+    again = released.assign(job=np.where(uniform(2000) < share, frame["job"], rng.choice(levels, 2000)))
+    found = of_noise((frame, again), released.puffer.certificate)
+    assert found["noise of rows"].result == ("failed" if name == "noise of rows" else "passed")
+    assert found["known seeds"].result == ("failed" if name == "known seeds" else "passed")
+
+
+def test_noise_of_a_seed_of_python():
+    frame = people(np.random.default_rng(9), rows=1000)
+    released = frame.puffer.privatize(secret="sex", public="education", epsilon=1.0, mechanism="noise", rng=1)
+    uniform, scale = pythons(1000), released.puffer.certificate.scales["education"]
+    noise = -np.sign(uniform - 0.5) * np.log1p(-2 * np.abs(uniform - 0.5)) * scale
+    found = of_noise((frame, released.assign(education=frame["education"] + noise)), released.puffer.certificate)
+    assert found["known seeds"].result == "failed"
 
 
 def test_rows_that_were_not_shuffled_are_found():

@@ -55,6 +55,7 @@ CERTAIN = BayesianNetwork.of({"ann": [0.5, 0.5], "ben": [[0, 1], [1, 0]]}, paren
 SURE = BayesianNetwork.of({"ann": [1.0, 0.0], "ben": [0.0, 1.0]})
 ALONE = BayesianNetwork.of({"ann": [0.9, 0.1]})
 THREE = BayesianNetwork.of({"ann": [0.2, 0.3, 0.5], "ben": [0.2, 0.3, 0.5]})
+SURE_OF_THREE = BayesianNetwork.of({"ann": [0.5, 0.5, 0.0], "ben": [0.5, 0.5, 0.0]})
 UNEVEN = BayesianNetwork.of({"ann": [0.5, 0.5], "ben": [0.2, 0.3, 0.5]})
 PUPILS = pd.DataFrame({"who": ["ben", "ann"], "flu": ["no", "yes"], "age": [9, 9]})
 STUCK = [[1.0, 0.0], [0.0, 1.0]]
@@ -226,6 +227,13 @@ ANSWERS = {
     "a network of another kind": (count(network={"ann": [0.5, 0.5]}), count()),
     "no network": (count(network=[]), count(network=[HOME])),
     "networks of different nodes": (count(network=[HOME, ALONE]), count(network=[HOME, HOME])),
+    "pairs of states of a series": (show(pairs=[("a", "b")]), show()),
+    "a pair of a state that there is not": (count(pairs=[("no", "so")]), count(pairs=[("no", "yes")])),
+    "no pairs": (count(pairs="some"), count(pairs="all")),
+    "a pair that no node may have": (
+        count(network=SURE_OF_THREE, states=["no", "yes", "so"], pairs=[("no", "so")], mechanism="exact"),
+        count(network=SURE_OF_THREE, states=["no", "yes", "so"], pairs=[("no", "yes")], mechanism="exact"),
+    ),
     "a range of networks of different nodes": (lambda: HOME.to(ALONE), lambda: HOME.to(HOME)),
     "quilts for a range of networks": (
         count(network=HOME.to(HOME), mechanism="quilt"),

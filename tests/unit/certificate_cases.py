@@ -319,6 +319,7 @@ CASES = {
     "series, seeded": SERIES | {"rng": 3},
     "network": NETWORK,
     "networks": NETWORK | {"network": [HOME, HOME]},
+    "network, listed pairs": NETWORK | {"pairs": [("no", "yes")]},
     "networks in a range": NETWORK | {"network": HOME.to(HOME)},
     "network, a sure node": NETWORK
     | {"network": BayesianNetwork.of({"ann": [1.0, 0.0], "ben": SICK}, parents={"ben": ["ann"]})},

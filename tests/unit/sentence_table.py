@@ -260,6 +260,7 @@ TABLE = {
     "nodes-public": lambda c, name: network(c),
     "per-node": lambda c, name: network(c),
     "impossible-table": lambda c, name: name in ("sum, given laws", "network, a sure node"),
+    "listed-states": lambda c, name: name == "network, listed pairs",
     "impossible-states": lambda c, name: name == "network, a sure node",
     "chain": lambda c, name: is_series(c) and not group(c) and not network(c),
     "several-chains": lambda c, name: name in ("series, several chains", "series, a class of chains"),

@@ -104,7 +104,20 @@ def test_hint_of_a_dtype_fits_it(name, step):
 SOURCES = sorted(Path(puffer_frames.__file__).parent.rglob("*.py"))
 FOREIGN = {
     *("abs", "cast", "checkpoint", "collect", "columns", "compute", "DataFrame", "filter", "generate", "get_context"),
-    *("now", "orderBy", "parquet", "pl", "public_key", "rand", "range", "read_csv", "rename_axis", "row", "Series"),
+    *(
+        "now",
+        "orderBy",
+        "parquet",
+        "pl",
+        "public_key",
+        "rand",
+        "range",
+        "read_csv",
+        "read_stata",
+        "rename_axis",
+        "row",
+        "Series",
+    ),
     *(
         "to_arrow_table",
         "to_pandas",
@@ -115,6 +128,7 @@ FOREIGN = {
         "infer_schema",
         "replace_schema_metadata",
         "age",
+        "convert_categoricals",
     ),
 }
 """Names of Python and of other libraries that hints mention."""

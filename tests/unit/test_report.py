@@ -92,6 +92,13 @@ def test_what_an_issuer_says_is_named_and_what_nobody_said_too(tmp_path):
     assert page.row("Why this epsilon")[1].startswith("Not said")
 
 
+def test_how_sure_the_promise_is(tmp_path):
+    for case, sure in (("release", True), ("release, stable noise", False), ("batch that drifted", None)):
+        page, _ = page_of(certificate_of_case(case), tmp_path)
+        assert ("How sure: the bound is proved" in page.text) == (sure is True)
+        assert ("but is not proved throughout" in page.text) == (sure is False)
+
+
 def test_the_smallest_group_is_rounded_down(tmp_path):
     certificate = certificate_of_case("release")
     fewest = PEOPLE["group"].value_counts().min()
@@ -154,7 +161,7 @@ def test_how_to_use_the_file(tmp_path):
         ("labels, matrix", "has the table of probabilities"),
         ("rows, labels", "counts and differences between groups come out too small"),
         ("release", 'regress("Y", on=["X"])'),
-        ("release", 'Certificate.from_dict(json.load(open("JSON")))'),
+        ("release", 'Certificate.load("CERTIFICATE.json") to estimate'),
         ("release, stable noise", "no variance"),
         ("rows, given, delta", " to "),
         ("labels, shares kept", "Shares of levels are right on average"),

@@ -8,6 +8,7 @@ from html_page import Page
 
 from puffer_frames import Ledger
 from puffer_frames.certificates.report.words import REPORT_SENTENCES
+from puffer_frames.certificates.text import headline
 
 SEEDED = ("release, seeded", "labels, seeded")
 NAMES = (
@@ -22,7 +23,7 @@ TOLD = {
     *("ledger-total", "ledger-unknown", "ledger-lacks", "ledger-only"),
     *("recipients-said", "law-said", "review-said"),
     *("use-heavy", "use-response-strata", "use-matrix", "use-shares", "use-mean", "use-table"),
-    *("use-margins", "use-no-margins", "smallest-few"),
+    *("use-margins", "use-no-margins", "smallest-few", "less-sure"),
 }
 """Those that the certificates of cases cannot have: tested with what a report is told, here and in test_report.py."""
 ALWAYS = {
@@ -54,6 +55,7 @@ TABLE = {key: lambda c, name: True for key in ALWAYS} | {
     "example-delta": lambda c, name: private(c, name) and bool(c.get("delta")),
     "seen": private,
     "no-end": private,
+    "sure": lambda c, name: private(c, name) and not headline(certificate_of_case(name)).exceeds,
     "not-dp": private,
     "not-anonymous": lambda c, name: private(c, name) and not answers(c, name),
     **{key: lambda c, name: not answers(c, name) for key in ("values-told", "who-is-in", "identity")},

@@ -12,7 +12,13 @@ from puffer_frames.certificates.text import channel_texts, headline, is_of_other
 from puffer_frames.numbers.presentation import at_most, plain, rounded_up, shown, shown_names
 
 _HEADS = ("Column", "What was done", "Scale", "Mean error", "Spread", "Error of a constant")
-_CHANGED_HEADS = ("Column", "What was done", "Values changed", "Of the secret with most", "Moved, on average")
+_CHANGED_HEADS = (
+    "Column",
+    "What was done",
+    "Values changed",
+    "Of the secret with most changes",
+    "Numbers move by, on average",
+)
 _ANY_LEVELS = "any law of these levels (pure loss)"
 _OF_ROWS = "the frequencies of these rows"
 _MOST_NAMES = 40

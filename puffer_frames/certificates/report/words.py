@@ -49,6 +49,16 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "No promise: the noise came from a seed, and whoever knows the seed can subtract it. The other figures of "
         "this report are those of noise that nobody could draw again.",
     ),
+    "sure": (
+        "proved",
+        "How sure: the bound is proved for readers with these beliefs, rounding of the arithmetic included. That no "
+        "reader knows more is assumed, and nothing here tests it.",
+    ),
+    "less-sure": (
+        "measured",
+        "How sure: the bound was computed for readers with these beliefs, but is not proved throughout: for such "
+        "noise, or for laws that only a plan file has, there is no proof. That no reader knows more is assumed.",
+    ),
     "no-end": (
         "proved",
         "The promise does not lapse, but it is only about readers with the beliefs named here, and about the released "
@@ -152,15 +162,17 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "technical",
         'In Python, of a Parquet file: figures = puffer_frames.estimate(pandas.read_parquet("FILE"), '
         'puffer_frames.read_certificate("FILE")). Then figures.mean("X", by="GROUP"), .var("X"), .corr("X", "Y"), '
-        '.regress("Y", on=["X"]), .quantile("X", 0.5), .histogram("X", bins=10) or .value_counts("LABEL") of these '
-        "columns: figures of the raw rows with standard errors and intervals.",
+        '.regress("Y", on=["X"]), .quantile("X", 0.5, support=1), .histogram("X", bins=10, support=1) or '
+        '.value_counts("LABEL") of these columns: figures of the raw rows with standard errors and intervals. '
+        "support=1 is for whole numbers, range(LOW, HIGH) where the range is known too; without it sharp ends are "
+        "smeared.",
     ),
     "use-csv": (
         "technical",
         "With a CSV file and this page alone, by hand: a mean of noisy values, of all rows or by a column that was "
         "released as it was, has a standard error of at most their standard deviation / the root of their number; "
         "variance and slope are corrected as said above. Histograms and quantiles need the certificate: ask for its "
-        'JSON, and read it with puffer_frames.Certificate.from_dict(json.load(open("JSON"))).',
+        'JSON file, and give puffer_frames.Certificate.load("CERTIFICATE.json") to estimate.',
     ),
     "changed": (
         "not covered",
@@ -174,7 +186,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     "about-how": (
         "technical",
         "What is not said here can be said when the release is made, by the argument about of privatize: issuer, "
-        "dataset, created, intended_use, contact, recipients, legal_basis and review.",
+        "dataset, created, intended_use, contact, recipients, legal_basis and review; why this epsilon, by the "
+        "argument justification of report.",
     ),
     # the checklist
     "unit-row": ("proved", "One record: a row of the table."),

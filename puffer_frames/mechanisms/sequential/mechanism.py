@@ -158,7 +158,7 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
     yield say(
         "table-attacks",
         rows=f"{plan.held.rows:,}",
-        some=f" of the {len(plan.held.secrets)} of {len(plan.rows_per_secret)} secrets that have enough rows for it,"
+        some=f" (those of the {len(plan.held.secrets)} of {len(plan.rows_per_secret)} secrets that have enough of them)"
         * bool(plan.unattacked),
         attackers=len(plan.held.attacks),
         auc=f"{rounded_up(max(plan.held.best), digits=2):g}",

@@ -25,6 +25,7 @@ from puffer_frames.noise.stream import Purpose
 from puffer_frames.noise.totals import COLUMNS, AnswerRow, answer_row, with_noise
 from puffer_frames.papers.quilt.scales import Chain
 from puffer_frames.priors.markov import ChainBox
+from puffer_frames.priors.pairs import check_pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.cautions import FEWEST_ROWS, warn_of_impossible, warn_of_weakness
@@ -114,6 +115,8 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         The reader's belief about values that are no series; the table has one row per node, and the states of a node
         are the first of `states`. Several, of the same nodes and states: the guarantee covers each of them; a range,
         `low.to(high)`: all between them. `chain`, `initial`, `floor`, `per` and `gaps` are for series.
+    pairs : "all" or iterable of pairs of states
+        Of a network: which states of a node are hidden from one another.
     nulls : "raise" or "drop"
         What to do with rows that miss a state. The times of dropped rows are gaps, also before the first state; a unit
         without any state has no histogram. A row that misses its time or unit is an error: it has no place in a series.
@@ -219,11 +222,13 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
             calibration="exact" if request.mechanism == "exact" else "mechanism",
             seeded=request.drawing.seeded,
         ),
-        subject=series_subject(request.columns.state, unit=request.columns.unit, timed=not request.networks),
+        subject=series_subject(
+            request.columns.state, unit=request.columns.unit, timed=not request.networks, listed=bool(released.pairs)
+        ),
         secret=(request.columns.state,),
         secret_values=tuple(rows.states)[:MOST_VALUES],
         secret_count=len(rows.states),
-        pairs="all",
+        pairs=tuple((rows.states[a], rows.states[b]) for a, b in released.pairs) or "all",
         beliefs=(request.belief,),
         statements=statements,
         facts=facts.stated,
@@ -331,8 +336,12 @@ def _curve(table: Table, several: Sequence[HistogramArguments], compared: Sequen
 def _released(request: SeriesRequest, arguments: HistogramArguments, rows: SeriesRows) -> ReleasedCounts:
     """The numbers that get noise."""
     if request.query == "counts":
-        return ReleasedCounts.of(rows, check_bins(arguments.bins, rows.states))
-    return ReleasedCounts.of_sum(check_numbers(rows.states, request.query))
+        released = ReleasedCounts.of(rows, check_bins(arguments.bins, rows.states))
+    else:
+        released = ReleasedCounts.of_sum(check_numbers(rows.states, request.query))
+    pairs = check_pairs(arguments.pairs, rows.states) if request.networks else "all"
+    number = {state: k for k, state in enumerate(rows.states)}
+    return released if pairs == "all" else replace(released, pairs=tuple((number[a], number[b]) for a, b in pairs))
 
 
 def _owners(request: SeriesRequest, rows: SeriesRows) -> list[Secret | None]:

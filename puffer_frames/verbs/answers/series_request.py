@@ -127,6 +127,10 @@ class SeriesRequest:
 def _check_network(arguments: HistogramArguments, *, mechanism: str) -> None:
     """Raise ArgumentError for what a network is not given with, and for a series without a time."""
     if arguments.network is None:
+        if not isinstance(arguments.pairs, str) or arguments.pairs != "all":
+            raise ArgumentError(
+                "pairs", rule="left out for a series", got="pairs of states", hint="Every pair of states is hidden."
+            )
         if arguments.time is None:
             raise ArgumentError(
                 "time",

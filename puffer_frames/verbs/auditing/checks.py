@@ -28,7 +28,10 @@ from puffer_frames.verbs.auditing.noise_tests import (
     p_of_groups,
     p_of_law,
     p_of_neighbours,
+    p_of_places,
     p_of_seeds,
+    p_of_shared,
+    p_of_shifts,
     p_of_sum,
     repeats,
     smallest,
@@ -319,9 +322,9 @@ def noise_checks(rows: AuditRows, /, *, alpha: float, rng: np.random.Generator) 
             alpha,
         ),
         _with_values(rows, known, alpha),
-        _of_columns("noise of rows", known, p_of_neighbours, "noise of neighbouring rows against each other", alpha),
+        _between_rows(rows, known, alpha),
         _between_columns(known, alpha),
-        *_of_continuous(rows, alpha),
+        *_of_continuous(rows, known, alpha),
     ]
 
 
@@ -345,6 +348,17 @@ def _of_columns(
     return check_of_p(name, smallest(found.values()), f"{what}, worst of {shown(worst)}", alpha=alpha)
 
 
+def _between_rows(rows: AuditRows, known: dict[str, FloatArray], alpha: float) -> AuditCheck:
+    tests = [p(uniform) for uniform in known.values() for p in (p_of_neighbours, lambda own: p_of_shifts(own, own))]
+    tests += [
+        p_of_places(each.after != each.before)
+        for each in rows.columns
+        if each.name in known and each.kept is not None and np.ptp(each.kept) == 0
+    ]
+    what = "noise of rows against that of the next one, and of those at every other distance"
+    return check_of_p("noise of rows", smallest(tests), what, alpha=alpha)
+
+
 def _with_values(rows: AuditRows, known: dict[str, FloatArray], alpha: float) -> AuditCheck:
     tests = [
         p_of_correlation(known[each.name], other.before)
@@ -361,32 +375,46 @@ def _between_columns(known: dict[str, FloatArray], alpha: float) -> AuditCheck:
     pairs = list(itertools.combinations(known, 2))
     if not pairs:
         return check_of("noise of columns", "not applicable", "there is one column with noise")
-    tests = [p_of_correlation(known[first], known[second]) for first, second in pairs]
+    tests = [
+        smallest([p_of_correlation(known[first], known[second]), p_of_shifts(known[first], known[second])])
+        for first, second in pairs
+    ]
     return check_of_p("noise of columns", smallest(tests), "noise of two columns against each other", alpha=alpha)
 
 
-def _of_continuous(rows: AuditRows, alpha: float) -> list[AuditCheck]:
-    """Repeats, and streams of NumPy."""
+def _of_continuous(rows: AuditRows, known: dict[str, FloatArray], alpha: float) -> list[AuditCheck]:
+    """Repeats, and known streams."""
     columns = [each for each in rows.columns if each.continuous and each.noise is not None]
-    if not columns:
-        why = "the noise was rounded or replaced, or is none"
-        return [check_of(name, "not applicable", why) for name in ("repeats", "known seeds")]
-    found, tests = 0, list[float]()
+    labels = [known[each.name] for each in rows.columns if each.name in known and each.kept is not None]
+    streams = [p_of_seeds([uniform]) for uniform in labels if rows.rows >= _LEVELS]
+    found, tests, noises, sizes = 0, list[float](), list[FloatArray](), list[float]()
     for each in columns:
         assert each.noise is not None
-        same = (each.after - each.before) / each.scale
-        largest = float(np.abs(each.after).max() / each.scale.min())
-        count, p = repeats(same, 1.0, each.noise, largest=largest)
+        noises.append((each.after - each.before) / each.scale)
+        sizes.append(float(np.abs(each.after).max() / each.scale.min()))
+        count, p = repeats(noises[-1], 1.0, each.noise, largest=sizes[-1])
         found, tests = found + count, [*tests, p]
-    title, p = p_of_seeds([(each.after - each.before) / each.scale for each in columns])
+    if columns:
+        assert columns[0].noise is not None
+        count, p = p_of_shared(noises, columns[0].noise, largest=max(sizes))
+        found, tests = max(found, count if p < alpha else 0), [*tests, p]
+        streams.append(p_of_seeds(noises))
+    why = "the noise was rounded or replaced, or is none"
+    again = f"{found:,} rows repeat the noise of another one, or its size, in any column"
+    title = min(streams, key=lambda stream: stream[1])[0] if streams else ""
+    nearest = f", nearest {title}" if title else ""
     return [
-        check_of_p("repeats", smallest(tests), f"{found:,} rows repeat the noise of another one", alpha=alpha),
+        check_of_p("repeats", smallest(tests), again, alpha=alpha)
+        if columns
+        else check_of("repeats", "not applicable", why),
         check_of_p(
             "known seeds",
-            p,
-            "noise against streams of NumPy from usual seeds" + (f", nearest {title}" if title else ""),
+            smallest(p for _, p in streams),
+            f"noise against streams of NumPy and Python from usual seeds{nearest}",
             alpha=alpha,
-        ),
+        )
+        if streams
+        else check_of("known seeds", "not applicable", why),
     ]
 
 

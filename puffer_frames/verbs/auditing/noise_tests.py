@@ -7,9 +7,11 @@ whatever the value was, and independent of it and of all other rows: all tests h
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from puffer_frames.noise.family import NoiseFamily
@@ -17,6 +19,11 @@ from puffer_frames.priors.prior import FloatArray, IndexArray
 
 SEEDS = (*range(11), 42, 99, 100, 123, 1234, 12345, 1337, 2023, 2024, 2025, 2026)
 """Seeds that people write."""
+_STREAMS: tuple[tuple[str, Callable[[int], Any], Sequence[str]], ...] = (
+    ("default_rng", np.random.default_rng, ("laplace", "normal", "random")),
+    ("RandomState", np.random.RandomState, ("laplace", "normal", "random_sample")),
+    ("random.Random", lambda seed: np.random.RandomState([seed]), ("random_sample",)),
+)
 _FEWEST = 8
 _MANY = 100
 _MOST_ROWS = 4_000
@@ -129,18 +136,68 @@ def p_of_neighbours(uniform: FloatArray, /) -> float:
     )
 
 
-def repeats(noise_values: FloatArray, scale: float, noise: NoiseFamily, /, *, largest: float) -> tuple[int, float]:
+def p_of_shifts(first: FloatArray, second: FloatArray, /) -> float:
+    """The p-value of independence of the noise of rows and of any later ones: the largest rank correlation of all.
+
+    Rows follow one another in a circle, so that it is one Fourier transform for all distances.
+    """
+    if first.size < _MANY or np.ptp(first) == 0 or np.ptp(second) == 0:
+        return 1.0
+    found = []
+    for pair in ((first, second), (np.abs(2 * first - 1), np.abs(2 * second - 1))):
+        one, other = (np.fft.rfft(stats.zscore(stats.rankdata(each))) for each in pair)
+        at = np.fft.irfft(one * np.conj(other), first.size) / first.size
+        # a column is itself, and even; half way round each pair would count twice
+        at = at[1 : (first.size + 1) // 2] if first is second else at
+        found.append(at.size * _p_of(float(np.abs(at).max()), first.size))
+    return smallest(found)
+
+
+def p_of_places(changed: NDArray[np.bool_], /) -> float:
+    """The p-value of changed labels at independent places: how many are the same number of rows apart, in a circle.
+
+    At each distance they are hypergeometric: so many of m rows among m of n.
+    """
+    n, m = changed.size, int(changed.sum())
+    m = min(m, n - m)
+    if n < _MANY or not m:
+        return 1.0
+    wave = np.fft.rfft(changed if int(changed.sum()) == m else ~changed)
+    most = np.rint(np.fft.irfft(np.abs(wave) ** 2, n)[1 : (n + 1) // 2]).max()
+    return min(1.0, n // 2 * float(stats.hypergeom.sf(most - 1, n, m, m)))
+
+
+def p_of_shared(noises: Sequence[FloatArray], noise: NoiseFamily, /, *, largest: float) -> tuple[int, float]:
+    """As `repeats`, of the sizes of the noise of all columns together, in units of their scales, in any order.
+
+    It need only be as near as a program leaves it that rounds both columns in its own way.
+    """
+    pooled = np.abs(np.concatenate(noises))
+    return repeats(pooled, 1.0, noise, largest=largest, sides=2, resolutions=_RESOLUTIONS[1:])
+
+
+def repeats(
+    noise_values: FloatArray,
+    scale: float,
+    noise: NoiseFamily,
+    /,
+    *,
+    largest: float,
+    sides: int = 1,
+    resolutions: Sequence[int] = _RESOLUTIONS,
+) -> tuple[int, float]:
     """How many rows repeat the noise of another one, and the p-value of so many.
 
     Noise is equal here within 2^-36 of the scale, or as nearly as floats of the size of the values tell. Of n rows
     n^2 w f(0) / 2 pairs, on average, are that near, with w the width and f(0) the largest density: at most Poisson.
+    Sizes of noise of both `sides` have twice the density.
     """
-    width = next((scale * 2.0**-k for k in _RESOLUTIONS if scale * 2.0**-k > 8 * np.spacing(largest)), None)
+    width = next((scale * 2.0**-k for k in resolutions if scale * 2.0**-k > 8 * np.spacing(largest)), None)
     if width is None or noise_values.size < 2:
         return 0, 1.0
     rounded = np.sort(np.rint(noise_values / width))
     found = int(np.count_nonzero(np.diff(rounded) == 0))
-    density = math.exp(float(noise.at(1.0).log_density(np.zeros(1))[0])) / scale
+    density = sides * math.exp(float(noise.at(1.0).log_density(np.zeros(1))[0])) / scale
     expected = 0.5 * noise_values.size**2 * width * density
     return found, float(stats.poisson.sf(found - 1, expected)) if found else 1.0
 
@@ -149,7 +206,8 @@ def p_of_seeds(noises: Sequence[FloatArray], /) -> tuple[str, float]:
     """What known stream of NumPy the noise of the columns is nearest to, and the p-value of being so near.
 
     Laplace, normal and uniform draws of seeds that people write, by `default_rng` and `RandomState`, one column after
-    the other, row by row, or each column anew. Of few rows the numbers themselves are compared, of more their order.
+    the other, row by row, or each column anew; and uniform ones of Python, which NumPy seeds by a list of one number.
+    Of few rows the numbers themselves are compared, of more their order.
     """
     best, smallest_p, looked = "", 1.0, 0
     count, rows = len(noises), noises[0].size
@@ -157,9 +215,9 @@ def p_of_seeds(noises: Sequence[FloatArray], /) -> tuple[str, float]:
     most = min(rows, _MOST_ROWS)
     ranks = list(noises) if few else [_standard(each[:most]) for each in noises]
     for seed in SEEDS:
-        for title, make in (("default_rng", np.random.default_rng), ("RandomState", np.random.RandomState)):
-            for law in ("laplace", "normal", "random"):
-                draw = getattr(make(seed), "random_sample" if law == "random" and title == "RandomState" else law)
+        for title, make, laws in _STREAMS:
+            for law in laws:
+                draw = getattr(make(seed), law)
                 drawn = draw(size=count * rows)
                 by_row = [drawn.reshape(rows, count).T] if count > 1 else []
                 for shape in [drawn.reshape(count, rows), *by_row]:

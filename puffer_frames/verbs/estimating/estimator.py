@@ -70,34 +70,45 @@ class Estimator:
                 return self._made(f"mean of {shown(name)}", [found[0]], {}, notes=found[1:])
         if weights is None and name not in channels and not set(names) & set(channels):
             return self._of_one("mean", name, by, mean_of)
+        return self._of_members(
+            "mean", name, names, None if name in channels else self._with_moments(name, "mean"), weights
+        )
+
+    def _of_members(
+        self,
+        what: str,
+        name: str,
+        names: Sequence[str],
+        own: NoisyColumn | None,
+        weights: Name | None = None,
+        ddof: int | None = None,
+    ) -> Estimate:
+        """A figure of each group, where labels are random or rows have weights."""
+        population = self.target == "population"
         groups, made, notes = means_of_members(
-            self.columns,
-            name,
-            names,
-            None if name in channels else self._with_moments(name, "mean"),
-            self._design(weights),
-            population=self.target == "population",
+            self.columns, name, names, own, self._design(weights), population=population, ddof=ddof
         )
         of = f" by {shown_names(names)}" if names else ""
         return self._made(
-            f"mean of {shown(name)}{of}",
+            f"{what} of {shown(name)}{of}",
             [figure for figure, _ in made],
             {each: tuple(group[k] for group in groups) for k, each in enumerate(names)},
             of=(name,),
-            several=by is not None,
+            several=bool(names),
             notes=notes,
             scores=tuple(scores for _, scores in made),
         )
 
     @short_traceback
     def var(self, column: Name, *, by: Name | Iterable[Name] | None = None, ddof: int = 1) -> Estimate:
-        """The variance of a column, of each group of kept columns; raises ArgumentError for heavy-tailed noise.
+        """The variance of a column, of each group of others; raises ArgumentError for heavy-tailed noise.
 
         Parameters
         ----------
         column : label
+            With noise or as it was released.
         by : label or list of labels, optional
-            Columns that were released as they were.
+            As for `mean`.
         ddof : int
             The sum of squares is divided by the number of rows less this.
 
@@ -107,6 +118,9 @@ class Estimator:
         """
         name = self.columns.name(column, "column")
         ddof = _check_ddof(ddof)
+        names = () if by is None else self.columns.names(by, "by")
+        if set(names) & set(self.columns.certificate.channels):
+            return self._of_members("variance", name, names, self._with_moments(name, "variance"), ddof=ddof)
         return self._of_one(
             "variance", name, by, lambda own, *, population: variance_of(own, population=population, ddof=ddof)
         )

@@ -24,7 +24,7 @@ from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.frames.coded import Coded
 from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.verbs.estimating.estimated import Scores
-from puffer_frames.verbs.estimating.moments import Figure, RowWeights, mean_of_members
+from puffer_frames.verbs.estimating.moments import Figure, RowWeights, mean_of_members, variance_of_members
 from puffer_frames.verbs.estimating.released_columns import NoisyColumn, ReleasedColumns
 
 _LEAST_SINGULAR = 1e-6
@@ -405,10 +405,11 @@ def means_of_members(
     /,
     *,
     population: bool,
+    ddof: int | None = None,
 ) -> tuple[list[tuple[Any, ...]], list[tuple[Figure, Scores]], tuple[str, ...]]:
     """The mean of a column in each group, where labels of groups or the column itself are random; with notes.
 
-    `own` is the column where it has noise or was kept, None for one of a channel.
+    `own` is the column where it has noise or was kept, None for one of a channel. With `ddof` it is the variance.
     """
     members = members_of(columns, by if own is not None else [*by, name])
     values = members.numbers(len(by), name)[None, :] if own is None else own.values[:, None]
@@ -424,6 +425,8 @@ def means_of_members(
             design,
             population=population,
         )
+        if own is None or ddof is None
+        else variance_of_members(own, members.weights[:, places], population=population, ddof=ddof)
         for places in groups.values()
     ]
     return list(groups), found, members.notes

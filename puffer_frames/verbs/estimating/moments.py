@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -323,6 +323,28 @@ def mean_of_members(
     constant = max(constant, 0.0)
     scores = Scores(constant=constant / total**2, linear=linear / total**2, square=max(square, 0.0) / total**2)
     return Figure(mean, math.sqrt(constant) / total), scores
+
+
+def variance_of_members(
+    column: NoisyColumn, weights: FloatArray, /, *, population: bool, ddof: int
+) -> tuple[Figure, Scores]:
+    r"""The variance of the raw values in a group that rows belong to with weights; and its scores.
+
+    The mean over the group of :math:`z_i = (y_i - m)^2 - v_i`, whose noise has the variance
+    :math:`4 (x_i - m)^2 v_i + E N_i^4 - v_i^2`. What the mean m errs by changes it to second order alone: by the square
+    of that, which is added.
+    """
+    design, v = np.ones(column.values.size), column.variances
+    mean, scores = mean_of_members(column.values[:, None], v, weights, design, population=population)
+    total = float(weights.sum())
+    if math.isnan(mean.value) or total <= max(ddof, 1):
+        return UNKNOWN, scores
+    squares = (column.values - mean.value) ** 2 - v
+    noise = 4 * v * squares + column.fourth_moments - v**2
+    found, scores = mean_of_members(squares[:, None], noise, weights, design, population=population)
+    share = (total - population) / (total - ddof)
+    scores = replace(scores, constant=scores.constant * share**2, linear=scores.linear * share)
+    return Figure((found.value + mean.error**2) * share, found.error * share), scores
 
 
 def correlation_of(first: NoisyColumn, second: NoisyColumn, /, *, population: bool) -> tuple[Figure, Scores]:

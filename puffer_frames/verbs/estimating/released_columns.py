@@ -202,7 +202,8 @@ class ReleasedColumns:
                 "by",
                 rule="columns that were released as they were",
                 got=f"{name!r}, whose released values are random",
-                hint=f"Kept are: {shown_names(self.kept)}." if self.kept else "Leave it out: none was kept.",
+                hint=(f"Kept are: {shown_names(self.kept)}" if self.kept else "Leave it out: none was kept")
+                + ". Random labels of known probabilities can be groups of .mean and .var.",
             )
 
     def groups(self, by: Any, /) -> tuple[dict[str, tuple[Any, ...]], list[IndexArray]]:

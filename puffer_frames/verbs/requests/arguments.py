@@ -133,6 +133,7 @@ class HistogramArguments(AnswerArguments):
     per: Literal["pooled", "unit", "both"] = "pooled"
     gaps: Literal["bridge", "independent"] = "bridge"
     network: BayesianNetwork | NetworkRange | Sequence[BayesianNetwork] | None = None
+    pairs: PairsArgument = "all"
 
 
 def takes(
