@@ -183,7 +183,7 @@ class KeptColumnWarning(PufferWarning):
 
 
 class UnreadColumnWarning(PufferWarning):
-    """Nobody looked whether a column that is released as it is tells the secret: its entries have no text."""
+    """Nobody looked whether a column that is released as it is tells the secret: its entries cannot be read."""
 
     def __init__(self, kept: str, /) -> None:
         self.kept = kept
@@ -191,7 +191,7 @@ class UnreadColumnWarning(PufferWarning):
         named = kept if kept == "the index" else repr(kept)
         super().__init__(
             f"{named} is kept as it is, and nobody looked whether it tells the secret: its objects have neither an "
-            "order nor a text of their own.\n\n"
+            "order nor a text that shows all of them.\n\n"
             "Hint: Convert them to text, numbers or times first, or leave the column out of keep."
         )
 

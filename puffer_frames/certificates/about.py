@@ -21,7 +21,8 @@ APART = "no person is in two"
 
 
 _UNSEEN = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00013441\U00013442\U00016fe4\U0001d159"
+    "\U000e0100-\U000e01ef]"
 )
 """Printable by name, and nothing on paper: fillers, joiners, selectors of a variant, the blank of Braille."""
 

@@ -54,6 +54,8 @@ class AggregateFacts:
     """Whether there are groups."""
     integer: bool
     divisor: float | None
+    quotient: bool
+    """Whether a mean is released without a public divisor."""
     nulls: str
     domain: Bounds | None
     seeded: bool
@@ -129,6 +131,8 @@ def _assumed(facts: AggregateFacts) -> Iterator[Statement]:
         yield say("groups")
     if facts.divisor is not None:
         yield say("divisor", divisor=plain(facts.divisor))
+    if facts.quotient:
+        yield say("quotient")
 
 
 def _law(facts: AggregateFacts) -> str:

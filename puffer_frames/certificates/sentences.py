@@ -370,6 +370,11 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "null-values": ("done", "Codes were read as missing values, before anything else was done: {codes}."),
     "after": ("done", "After the noise, at no cost: {done}."),
     "frequencies": ("done", "Frequencies are counts divided by the public number of values."),
+    "quotient": (
+        "done",
+        "A mean is the noisy sum divided by the noisy count. It is not right on average, has no scale, and is missing "
+        "where that count is not positive.",
+    ),
     "mean-of-series": ("done", "The mean is the sum divided by the public number of values."),
     "warning-seed": (
         "not covered",

@@ -266,7 +266,8 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         else:
             table, asked = self._asked(frame, self.calibration_)
             rows = RowsIdentity.of(table, asked.roles, start=self._released.start(self._plan))
-            with self._released.drawing(self._plan, rows, fitted=self._fitted_rows, ledger=self.ledger) as drawn:
+            told = {"ledger": self.ledger, "about": self.about}
+            with self._released.drawing(self._plan, rows, fitted=self._fitted_rows, **told) as drawn:
                 released = self._draw(frame, **drawn)
         certificate = certificate_of(released)
         if self.allow_drift is None:

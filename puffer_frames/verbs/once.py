@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any
@@ -32,7 +32,7 @@ class ReleasedRows:
         self._root = secrets.token_bytes(KEY_BYTES)
         self._orders: dict[tuple[str, str], str] = {}
         self._fits: dict[tuple[str, str], str] = {}
-        self._told: dict[tuple[str, str], set[str]] = {}
+        self._told: dict[tuple[str, str], set[tuple[str | None, ...]]] = {}
         self._rows_of_numbers: dict[str, list[tuple[Numbers, Numbers]]] = {}
         self._process: int | None = os.getpid()
         self._lock = Lock()
@@ -48,12 +48,19 @@ class ReleasedRows:
 
     @contextmanager
     def drawing(
-        self, plan: str, rows: RowsIdentity, /, *, fitted: RowsIdentity, ledger: LedgerArgument = None
+        self,
+        plan: str,
+        rows: RowsIdentity,
+        /,
+        *,
+        fitted: RowsIdentity,
+        ledger: LedgerArgument = None,
+        about: Mapping[str, str] | None = None,
     ) -> Iterator[dict[str, Any]]:
         """Options for a release of these rows: the key of their noise as `rng`.
 
-        A repetition is no further release, and a ledger that has been told is not told again. A release that fails is
-        not remembered.
+        A repetition is no further release, and a ledger that has been told is not told again, unless of another data
+        set or batch. A release that fails is not remembered.
 
         Parameters
         ----------
@@ -70,7 +77,9 @@ class ReleasedRows:
             what other copies have released, would decide.
         """
         with self._lock:
-            release, told = (plan, rows.rows), str(getattr(ledger, "path", ledger))
+            names = about if isinstance(about, Mapping) else {}
+            release = plan, rows.rows
+            told = str(getattr(ledger, "path", ledger)), names.get("dataset"), names.get("batch")
             order = self._orders.get(release)
             if rows.numbers is not None and rows.words is not None:
                 self._require_equal_rows(plan, rows.numbers, rows.words)

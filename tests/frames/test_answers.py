@@ -344,6 +344,10 @@ def test_given_laws_that_the_table_refutes_are_warned_about():
         puffer_frames.aggregate(
             visits.iloc[:4], unit="patient", value="visits", epsilon=1.0, laws=laws | {"b": Prior.gaussian(3, 1)}
         )
+    tenths = visits.assign(visits=[0.1, 0.2, 0.1, 0.2, 0.1, 0.2])
+    puffer_frames.aggregate(
+        tenths, unit="patient", value="visits", epsilon=1.0, laws=dict.fromkeys("abc", Prior.empirical([0, 0.3]))
+    )
     day = pd.DataFrame({"minute": range(6), "state": list("abcabb")})
     turns = [[0, 1, 0], [0, 0, 1], [0.5, 0.5, 0]]
     asked = {"state": "state", "time": "minute", "epsilon": 1.0}

@@ -254,3 +254,6 @@ def test_rows_that_are_fitted_again_in_another_order_have_no_second_draw(people,
     told = late.fit(frame).set_params(ledger=book, about={"dataset": "people"})
     assert told.transform(frame).equals(told.transform(frame))
     assert len(book) == 1
+    told.set_params(about={"dataset": "customers"}).transform(frame)
+    assert len(book) == 2
+    assert book.total(dataset="customers").releases == 1

@@ -245,6 +245,7 @@ TABLE = {
     "law": lambda c, name: by_law(c) and summed(c) and not given(c),
     "groups": lambda c, name: "by" in c,
     "divisor": lambda c, name: "divisor" in c,
+    "quotient": lambda c, name: is_sum(c) and c.get("query") == "mean" and "divisor" not in c,
     "shared": lambda c, name: (several(c) and not c.get("allow_zero_noise")) or c.get("per") == "both",
     "without-noise": lambda c, name: "one constant" in name or name == "sum and count that needs no noise",
     "upper-bound": lambda c, name: name == "sum, all rows of both signs",

@@ -10,7 +10,7 @@ import pytest
 from certificate_cases import ABOUT, PEOPLE, certificate_of_case, said_of
 from conftest import few
 
-from puffer_frames import Layout, privatize
+from puffer_frames import Layout, Sequential, privatize
 from puffer_frames.certificates.exports.yaml_text import yaml_text
 from puffer_frames.errors import ArgumentError, UncoveredFrameError
 
@@ -225,6 +225,22 @@ def test_croissant(released, name, encoding):
     assert found["datePublished"] == "2026-01-31T12:00:00Z"
     not_covered = [one.text for one in certificate.statements if one.kind == "not covered"]
     assert found["rai:dataLimitations"] == not_covered
+
+
+def test_a_whole_table(tmp_path):
+    asked = {"secret": "group", "public": ["score", "hobby"], "epsilon": 1.0}
+    frame = privatize(PEOPLE, **asked, mechanism=Sequential(allow_unaudited=True))
+    frame.puffer.write_parquet(tmp_path / "a.parquet")
+    certificate = frame.puffer.certificate
+    found = certificate.to_croissant(tmp_path / "a.parquet")
+    (rows,) = found["recordSet"]
+    assert all(field["description"].startswith("Random values of the column") for field in rows["field"])
+    replaced = "Each of score, hobby was replaced, one after another, by a random value"
+    (done,) = found["rai:dataPreprocessingProtocol"]
+    assert done.startswith(replaced)
+    assert done in found["rai:dataBiases"]
+    assert 'mechanisms: "technical: Each level' in (text := certificate.to_registry(published="2026-01-31"))
+    assert f"exactly.\\n\\n{replaced}" in text
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the library's own parts

@@ -338,7 +338,7 @@ def test_a_data_set_must_have_a_name(path):
     for about in (None, {"issuer": "Our office"}):
         with pytest.raises(ArgumentError, match="name of the data set"):
             release(path, about=about)
-    for unseen in "\u3164\ufe0f\u034f\u115f\u2800\u180b\uffa0\u200b":
+    for unseen in "\u3164\ufe0f\u034f\u115f\u2800\u180b\uffa0\u200b\U0001d159\U00016fe4":
         with pytest.raises(ArgumentError, match="characters that nobody sees"):
             release(path, about={"dataset": "people" + unseen})
     assert not path.exists()

@@ -167,6 +167,7 @@ def test_how_to_use_the_file(tmp_path):
         ("labels, shares kept", "Shares of levels are right on average"),
         ("numbers, channel, mean kept", "The mean of all rows of the release is right on average"),
         ("sum and count, delta", "estimates already"),
+        ("mean", "It is not right on average, has no scale"),
     ):
         page, _ = page_of(certificate_of_case(case), tmp_path)
         (advice,) = [section.text for section in page.all("section") if section.text.startswith("How to use")]

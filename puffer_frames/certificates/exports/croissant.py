@@ -101,7 +101,10 @@ def croissant_record(certificate: Fields, path: Path, /, *, url: str | None, lic
         "rai:dataLimitations": of_kind(certificate.statements, "not covered"),
         "rai:dataBiases": [one.text for one in stated(certificate, _BIASING)] or [claim("small-groups").text],
         "rai:personalSensitiveInformation": [f"Protected: {certificate.subject}."],
-        "rai:dataPreprocessingProtocol": [text for label, text in certificate_rows(certificate) if label in _DONE],
+        "rai:dataPreprocessingProtocol": [
+            *(text for label, text in certificate_rows(certificate) if label in _DONE),
+            *(one.text for one in stated(certificate, TABLE)),
+        ],
     }
     if certificate.issuer:
         record["creator"] = {"@type": "sc:Organization", "name": shown(certificate.issuer)}
@@ -114,6 +117,8 @@ def croissant_record(certificate: Fields, path: Path, /, *, url: str | None, lic
     return record | {name: text for name, text in said.items() if text}
 
 
+TABLE = ("table", "table-derived")
+"""How the columns of a whole table were released."""
 _BIASING = (
     "remap",
     "after",
@@ -124,6 +129,8 @@ _BIASING = (
     "channel-cells",
     "clipped",
     "clipped-to-range",
+    *TABLE,
+    "table-shifted",
 )
 _DONE = ("noise", "channel")
 
@@ -171,6 +178,8 @@ def _fate(certificate: Fields, column: str) -> str:
         return f"{certificate.noise} noise of scale {certificate.scales[column]:.6g}."
     if column in certificate.channels:
         return "Released through a channel: labels are replaced at random."
+    if certificate.table and column in certificate.public:
+        return "Random values of the column, often the true ones, or computed from another released column."
     if column in certificate.given:
         return "Released as it was; the guarantee is beyond what it tells."
     if column in certificate.public:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import date
 
+from puffer_frames.certificates.exports.croissant import TABLE
 from puffer_frames.certificates.exports.yaml_text import Node
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.checklist import COMPOSING
@@ -166,6 +167,7 @@ def _before(certificate: Fields) -> list[str]:
 def _mechanisms(certificate: Fields) -> str:
     wanted = ("noise", "channel", "calibration", "technical")
     parts = [f"{label}: {text}" for label, text in certificate_rows(certificate) if label in wanted]
+    parts += [one.text for one in stated(certificate, TABLE)]
     return _lines([*parts, claim("machine").text, f"puffer_frames {certificate.version}"])
 
 

@@ -16,11 +16,12 @@ COMPOSING = (
     *("channel-again", "channel-again-capped", "table-again", "other-columns", "other-answers"),
 )
 _BIASING = (
-    *("clipped", "clipped-to-range", "clipped-answers", "remap", "after", "randomised", "unit-sampled", "nulls"),
+    *("quotient", "clipped", "clipped-to-range", "clipped-answers", "remap", "after", "randomised", "unit-sampled"),
+    "nulls",
     *("channel", "channel-rows", "channel-merged", "channel-cells", "channel-clipped", "strata-merged", "null-values"),
     *("table-numbers", "table-shifted"),
 )
-_AFTER = ("after", "remap", "derived-count", "frequencies", "mean-of-series")
+_AFTER = ("after", "remap", "quotient", "derived-count", "frequencies", "mean-of-series")
 _OPEN = (
     "kept",
     "kept-tells",

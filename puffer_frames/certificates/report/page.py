@@ -217,7 +217,8 @@ def _use(certificate: Fields) -> list[str]:
     """What a receiver has to know before computing anything."""
     rows = [(names, " ".join(one.text for one in found)) for names, found in use_of(certificate)]
     if not rows:
-        return [paragraph("The answers are estimates already: their noise has the mean 0 and the scale above.")]
+        said = "The answers are estimates already: where a scale is beside one, its noise has it, and the mean 0."
+        return [paragraph(" ".join([said, *(one.text for one in stated(certificate, ("quotient",)))]))]
     call = [paragraph(claim("use-call").text)] if can_be_estimated(certificate) else []
     return [named_rows(rows, caption="Before you compute anything from the released columns"), *call]
 

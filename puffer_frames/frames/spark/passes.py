@@ -139,7 +139,7 @@ def changed(where: str) -> CalibrationError:
 
 _MOST_CELLS, _CELL_ROWS = 1024, 4
 """Kept numbers that are nearly all different are counted in cells of equal width: at most so many, of so many rows."""
-_UNGROUPED = ("map", "variant")
+_UNGROUPED = ("map", "variant", "collate")
 
 
 def warn_of_kept_in_spark(rows: SparkFrame, roles: Roles, /, *, count: int) -> Iterator[KeptColumnWarning]:
@@ -225,7 +225,7 @@ def _parts(column: Any, kind: DataType) -> list[Any]:
 
 
 def _groupable(rows: SparkFrame, name: str) -> Any:
-    """A column, as text where Spark cannot group by it, or by what is in it."""
+    """A column, as text where Spark cannot group by it or by what is in it, or takes other letters for the same."""
     kind = rows.schema[name].dataType.simpleString()
     return F.col(name).cast("string").alias(name) if any(word in kind for word in _UNGROUPED) else F.col(name)
 

@@ -533,6 +533,7 @@ def _facts(request: AggregateRequest, choices: Mapping[str, Choice], *, impossib
         grouped=bool(request.by),
         integer=request.integer,
         divisor=request.divisor,
+        quotient="mean" in request.queries and request.divisor is None,
         nulls=request.nulls,
         domain=request.domain,
         seeded=request.drawing.seeded,

@@ -192,25 +192,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     choice = _choice(request, chains, rows, released)
     noise, owners = request.noise.at(choice.scale), _owners(request, rows)
     labels, columns = _labels(request, owners, rows, released), ("query",) * bool(released.reach) + COLUMNS
-    facts = SeriesFacts(
-        rows=rows,
-        choice=choice,
-        released=released,
-        target=request.target,
-        noise=request.noise,
-        chains=chains,
-        networks=request.networks,
-        estimated=isinstance(arguments.chain, str) and request.population is None,
-        population=request.population,
-        start_estimated=isinstance(arguments.initial, str) and arguments.initial == "estimated",
-        counts=request.counts,
-        query=request.query,
-        states_read=arguments.states is None and not request.networks,
-        impossible=_impossible(chains, rows, mechanism=request.mechanism),
-        both=request.both,
-        nulls=request.columns.nulls,
-        seeded=request.drawing.seeded,
-    )
+    facts = _facts(request, arguments, rows, released, chains, choice)
     statements = series_statements(facts)
     certificate = Certificate(
         **of_table(labels, columns, table.names),
@@ -239,6 +221,36 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     reserved = request.drawing.reserve(certificate, frame)
     numbers = _numbers(request.query, _histograms(request, rows, released, noise))
     return reserved.put_answers(certificate, table.answers(labels=labels, numbers=numbers))
+
+
+def _facts(
+    request: SeriesRequest,
+    arguments: HistogramArguments,
+    rows: SeriesRows,
+    released: ReleasedCounts,
+    chains: list[Chain],
+    choice: Choice,
+) -> SeriesFacts:
+    """What the sentences of the certificate depend on."""
+    return SeriesFacts(
+        rows=rows,
+        choice=choice,
+        released=released,
+        target=request.target,
+        noise=request.noise,
+        chains=chains,
+        networks=request.networks,
+        estimated=isinstance(arguments.chain, str) and request.population is None,
+        population=request.population,
+        start_estimated=isinstance(arguments.initial, str) and arguments.initial == "estimated",
+        counts=request.counts,
+        query=request.query,
+        states_read=arguments.states is None and not request.networks,
+        impossible=_impossible(chains, rows, mechanism=request.mechanism),
+        both=request.both,
+        nulls=request.columns.nulls,
+        seeded=request.drawing.seeded,
+    )
 
 
 def _warn_of_rare_states(rows: SeriesRows, *, listed: bool) -> None:

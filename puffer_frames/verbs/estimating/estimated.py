@@ -211,7 +211,7 @@ class Estimate(Printed):
     """Library of the release."""
 
     def interval(self, level: float = _LEVEL) -> Interval:
-        """Confidence intervals: quantiles of the resamples where there are any, by scores where there are some, else normal.
+        """Confidence intervals: quantiles of resamples where there are any, by scores if there are some, else normal.
 
         Parameters
         ----------
