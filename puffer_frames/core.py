@@ -12,7 +12,7 @@ from puffer_frames.loss.outcome import Bracket
 from puffer_frames.loss.renyi import renyi_divergence, renyi_epsilon
 from puffer_frames.mechanisms.batch_report import BatchReport
 from puffer_frames.mechanisms.channel.best import FoundChannel, best_channel
-from puffer_frames.noise.shares import add_share, shares_p_value
+from puffer_frames.noise.totals import add_share, shares_p_value
 from puffer_frames.priors.fitting import fit_gaussian, fit_mixture
 from puffer_frames.priors.network import BayesianNetwork
 from puffer_frames.priors.prior import Prior

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentTypeError, CalibrationError, PufferWarning, RowOrderWarning
 from puffer_frames.frames import kept, summary
+from puffer_frames.frames.arrow import readable
 from puffer_frames.frames.coded import Coded, Numbered, some_entries
 from puffer_frames.frames.columns import NativeFrame, check_column_names, check_rows
 from puffer_frames.frames.counted_units import ROWS, VALUE, VALUES, PlanTable, largest, least
 from puffer_frames.frames.draws import NUMBER, Draws, NoiseStep, Released
-from puffer_frames.frames.extensions import readable
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.kept import Evidence
 from puffer_frames.frames.local.kinds import ArrowTable

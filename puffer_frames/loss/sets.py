@@ -14,8 +14,7 @@ from scipy.special import ndtr
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
-from puffer_frames.loss.atoms.recursion import LARGEST_EPSILON, AtomDensities, log_densities
-from puffer_frames.loss.atoms.tilted import LEAST, filled
+from puffer_frames.loss.atoms.recursion import LARGEST_EPSILON, LEAST, AtomDensities, filled, log_densities
 from puffer_frames.loss.noises.coupled import CoupledSetsLoss
 from puffer_frames.loss.outcome import Bracket, WorstCase
 from puffer_frames.noise.families import GAUSSIAN

@@ -14,10 +14,11 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from puffer_frames.certificates.facts import Facts
 from puffer_frames.certificates.of_release import absent_secrets, left_out, seen, weak
-from puffer_frames.certificates.record import Certificate
+from puffer_frames.certificates.record import MOST_VALUES, Certificate
 from puffer_frames.certificates.release_facts import is_warned
-from puffer_frames.certificates.sentences import say
+from puffer_frames.certificates.sentences import say, warnings_of
 from puffer_frames.certificates.statement import Statement
+from puffer_frames.certificates.version import __version__
 from puffer_frames.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -36,7 +37,7 @@ from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.arguments import Target
-from puffer_frames.numbers.presentation import Rows, at_most, bars, plain, upper_text
+from puffer_frames.numbers.presentation import Rows, at_most, bars, pairs_text, plain, shown_names, upper_text
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.scales.drift import Batch
 from puffer_frames.scales.strata import Stratum
@@ -198,6 +199,45 @@ class Release:
             shuffled=self.asked.layout.shuffle,
             order_tells=is_warned(self.warnings, RowOrderWarning),
             kept_tells=is_warned(self.warnings, KeptColumnWarning),
+        )
+
+    def certificate(
+        self, fitted: SecretsOfPairs, /, *, statements: tuple[Statement, ...], whose: str = "record", **others: Any
+    ) -> Certificate:
+        """The certificate of the release, its values not known yet.
+
+        The `others` are its fields that depend on the mechanism; some need not be given where no noise is added.
+        """
+        request, released = fitted.request, (*fitted.request.public, *self.kept, *self.asked.roles.given)
+        fields: dict[str, Any] = {
+            "epsilon": request.target.epsilon,
+            "delta": request.target.delta,
+            "published_scales": {},
+            "calibration": "exact",
+            "scales": {},
+            "expected_error": {},
+            "estimated": {},
+            "observed": {},
+            "adds_up": False,
+            "reproducible": self.asked.seeded,
+            "version": __version__,
+        }
+        return Certificate(
+            subject=f"{shown_names(request.secret)} of each {whose}, {pairs_text(fitted.pairs, apart=request.apart)}",
+            answers=False,
+            secret=request.secret,
+            secret_values=self.secrets[:MOST_VALUES],
+            secret_count=len(self.secrets),
+            public=request.public,
+            kept=self.kept,
+            given=self.asked.roles.given,
+            withheld=tuple(name for name in self.columns if name not in released),
+            pairs="each" if request.apart else fitted.pairs,
+            statements=statements,
+            warnings=warnings_of(statements),
+            rows=self.rows,
+            fingerprint="",
+            **(fields | others),
         )
 
     def said(self, fitted: Fitted[Any], /) -> Iterator[Statement]:

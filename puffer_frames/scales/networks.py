@@ -10,7 +10,7 @@ import numpy as np
 
 from puffer_frames.errors import ArgumentError, CalibrationError, short_traceback
 from puffer_frames.loss.atoms.counts import CountLoss, CountsLoss, RangeLoss
-from puffer_frames.loss.atoms.tilted import Law, normalised
+from puffer_frames.loss.atoms.recursion import Law, normalised
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, divide_up, up

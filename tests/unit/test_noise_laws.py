@@ -28,9 +28,9 @@ from puffer_frames.noise.cells import Cells
 from puffer_frames.noise.families import GAUSSIAN, LAPLACE, noise_family
 from puffer_frames.noise.gaussian import Gaussian, shift_hockey_stick, unit_scale
 from puffer_frames.noise.laplace import Laplace
-from puffer_frames.noise.shares import add_share, shares_p_value
 from puffer_frames.noise.stable import Stable
 from puffer_frames.noise.stream import Purpose, ReleaseKey
+from puffer_frames.noise.totals import add_share, shares_p_value
 from puffer_frames.numbers.arguments import Target
 
 Z = np.array([-30.0, -4.1, -2.0, -0.3, 0.0, 0.3, 1.0, 2.0, 7.9, 55.0])

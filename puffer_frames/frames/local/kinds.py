@@ -12,9 +12,16 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from puffer_frames.frames.arrow import arrow_family, as_kept, bare_table
+from puffer_frames.frames.arrow import (
+    arrow_family,
+    as_kept,
+    bare_table,
+    readable,
+    stored_pandas,
+    stored_plan,
+    stored_type,
+)
 from puffer_frames.frames.columns import Frame, Name, NativeFrame, check_column_names
-from puffer_frames.frames.extensions import readable, stored_pandas, stored_plan, stored_type
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.levels import (
     FIRST,

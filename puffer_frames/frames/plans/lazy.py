@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, PufferWarning
 from puffer_frames.frames import summary
+from puffer_frames.frames.arrow import stored_plan
 from puffer_frames.frames.coded import Coded, Numbered, some_entries
 from puffer_frames.frames.columns import NativeFrame, check_column_names, check_rows
 from puffer_frames.frames.counted_units import (
@@ -29,7 +30,6 @@ from puffer_frames.frames.counted_units import (
     numbered_entries,
 )
 from puffer_frames.frames.draws import Draws, Released
-from puffer_frames.frames.extensions import stored_plan
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.local.kinds import PolarsTable
 from puffer_frames.frames.local.looks import order_warnings, warn_of_kept_in_plan

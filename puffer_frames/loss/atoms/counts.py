@@ -13,7 +13,7 @@ from scipy.special import comb
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.loss.atoms.discrete import DiscreteLoss, largest_ratio
-from puffer_frames.loss.atoms.tilted import NOTHING, Law, TooSteepError, convolver, normalised
+from puffer_frames.loss.atoms.recursion import NOTHING, Law, TooSteepError, convolver, normalised
 from puffer_frames.loss.outcome import Bracket, WorstCase
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.markov import MarkovChain

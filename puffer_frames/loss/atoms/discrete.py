@@ -12,16 +12,20 @@ import numpy as np
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.atoms.recursion import (
+    LEAST,
+    NOTHING,
     AtomDensities,
     LogError,
+    filled,
+    fits_floats,
     in_one_block,
     log_at_atoms,
     log_densities,
     positive_part,
     raw_of_integers,
     raw_positive_part,
+    scaled_weights,
 )
-from puffer_frames.loss.atoms.tilted import LEAST, NOTHING, filled, fits_floats, scaled_weights
 from puffer_frames.loss.loss_law import RatioCells
 from puffer_frames.loss.outcome import Bracket, WorstCase
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF

@@ -15,7 +15,6 @@ from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import CompleteRows, Table
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.channel.best import FoundChannel, find
-from puffer_frames.mechanisms.channel.certificate import radius_words
 from puffer_frames.mechanisms.channel.measure import Adversary, adversaries, largest_loss, loss_of_channel
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.channel.problem import (
@@ -342,3 +341,12 @@ def _require_change(channel: FoundChannel, request: Request, *, in_cells: bool) 
             got=f"values that are already private at epsilon {target.epsilon:g} and delta {target.delta:g}",
             hint="Try a smaller epsilon, or say allow_zero_noise=True to release the values as they are.",
         )
+
+
+def radius_words(options: Channel, secrets: Sequence[Secret], /) -> str | None:
+    """With which probability a row of these secrets is replaced, without a count of the table; None for never."""
+    if options.radius == "auto":
+        return "min(1/2, 2/sqrt(n)) for n rows of its secret"
+    if isinstance(options.radius, Mapping):
+        return "as given for its secret" if any(map(options.radius.get, secrets)) else None
+    return f"{float(options.radius)!r}" if options.radius else None

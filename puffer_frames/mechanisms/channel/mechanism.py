@@ -10,10 +10,8 @@ from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 
-from puffer_frames.certificates.record import MOST_VALUES, Certificate
-from puffer_frames.certificates.sentences import warnings_of
+from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.text import COSTS
-from puffer_frames.certificates.version import __version__
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles, RowOrder
@@ -35,9 +33,9 @@ from puffer_frames.mechanisms.batch_report import (
 from puffer_frames.mechanisms.channel.best import FoundChannel, find, placed_laws
 from puffer_frames.mechanisms.channel.certificate import (
     SOURCE,
-    ChannelFacts,
     channel_record,
     channel_statements,
+    prepared,
     proved_loss,
     wider_losses,
 )
@@ -45,7 +43,7 @@ from puffer_frames.mechanisms.channel.checks import check_channel_plan, with_own
 from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit, Seen, roles_of
 from puffer_frames.mechanisms.channel.measure import Adversary, loss_of_channel, loss_of_rows
 from puffer_frames.mechanisms.channel.options import Channel, label_text
-from puffer_frames.mechanisms.channel.problem import RARE, InputColumn, Law, LevelTable, Problem, cost_word
+from puffer_frames.mechanisms.channel.problem import InputColumn, Law, LevelTable, Problem, cost_word
 from puffer_frames.mechanisms.file_checks import check_columns
 from puffer_frames.mechanisms.request import Found, Request, RowsRequest, lacking, lean_request, with_other_tables
 from puffer_frames.mechanisms.seam import (
@@ -78,7 +76,6 @@ from puffer_frames.numbers.presentation import (
     odds_text,
     pairs_text,
     plain,
-    shown_names,
     upper_text,
 )
 from puffer_frames.numbers.records import refused
@@ -284,37 +281,6 @@ def _lean_adversary(name: str, one: Adversary) -> Adversary:
     return replace(one, laws=laws)
 
 
-def _facts(plan: ChannelFit, release: Release) -> ChannelFacts:
-    asked = release.asked
-    return ChannelFacts(
-        columns=plan.request.public,
-        options=plan.options,
-        channel=plan.channel,
-        target=plan.request.target,
-        beliefs={name: each.words for name, each in plan.beliefs.items()},
-        confidences=[each.confidence for each in plan.beliefs.values() if each.confidence is not None],
-        pairs="each" if plan.request.apart else plan.pairs,
-        nulls=plan.request.nulls,
-        public_levels=plan.column.public,
-        in_cells=plan.column.in_cells,
-        merged=plan.merged,
-        radius=plan.radius,
-        brittle=plan.is_brittle,
-        clipped=any(name in plan.request.domain for name in plan.request.public),
-        keep=release.kept,
-        warnings=release.warnings,
-        rows_per_secret=plan.protected_rows(release.rows_per_secret),
-        rare=int((plan.column.pooled < RARE).sum()) if plan.column.codes is not None else 0,
-        population=plan.population,
-        largest=plan.largest_loss,
-        publish=asked.publish,
-        shuffled=asked.layout.shuffle,
-        seeded=asked.seeded,
-        secrets=len(plan.secrets),
-        batch=release.batch,
-    )
-
-
 def check_own_levels(plan: ChannelFit, seen: Seen, /) -> None:
     """Raise PlanFileError where a plan from a file counts the rows that it was made from in another way."""
     counts, known = seen.protected(plan.request).counts(plan.column), plan.column.counts
@@ -498,45 +464,20 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
 
     def certificate(self, release: Release, /) -> Certificate:
         """The certificate of a release through a channel, its values not known yet."""
-        facts, request = _facts(self, release), self.request
-        kept, covered, batch = tuple(facts.keep), release.secrets, release.batch
-        statements = channel_statements(facts)
-        exceeded = (
-            {} if batch is None or not batch.exceeded else dict.fromkeys(request.public, batch.observed[self.name])
-        )
-        return Certificate(
-            subject=f"{shown_names(request.secret)} of each record, {pairs_text(self.pairs, apart=request.apart)}",
-            answers=False,
-            epsilon=request.target.epsilon,
-            delta=request.target.delta,
-            secret=request.secret,
-            secret_values=covered[:MOST_VALUES],
-            secret_count=len(covered),
-            public=request.public,
-            kept=kept,
-            withheld=tuple(name for name in release.columns if name not in (*request.public, *kept)),
-            pairs="each" if request.apart else self.pairs,
+        request, batch = self.request, release.batch
+        exceeded = {} if batch is None or not batch.exceeded else batch.observed
+        return release.certificate(
+            self,
+            statements=channel_statements(self, release),
+            facts=replace(release.facts(request), prepared=prepared(self)),
             beliefs=tuple(self.beliefs),
             theorem="channel",
             source=SOURCE,
-            published_scales={},
-            calibration="exact",
             noise="channel",
-            scales={},
-            expected_error={},
-            estimated={},
-            verified={name: dict.fromkeys(self.beliefs, proved_loss(facts)) for name in request.public},
-            observed=exceeded,
-            adds_up=False,
-            statements=statements,
-            facts=facts.stated,
-            warnings=warnings_of(statements),
-            wider=dict.fromkeys(request.public, wider_losses(facts)),
-            reproducible=facts.seeded,
-            rows=release.rows,
-            version=__version__,
-            fingerprint="",
-            channels={name: channel_record(facts) for name in request.public},
+            verified={name: dict.fromkeys(self.beliefs, proved_loss(self)) for name in request.public},
+            observed=dict.fromkeys(request.public, exceeded[self.name]) if exceeded else {},
+            wider=dict.fromkeys(request.public, wider_losses(self)),
+            channels={name: channel_record(self, release) for name in request.public},
         )
 
     def lean(self) -> tuple[Self, tuple[str, ...]]:

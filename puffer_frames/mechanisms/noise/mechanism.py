@@ -9,9 +9,8 @@ from typing import Any, ClassVar, Self
 
 from puffer_frames.certificates.build import of_choices
 from puffer_frames.certificates.of_release import release_statements, wider_losses
-from puffer_frames.certificates.record import MOST_VALUES, Certificate
+from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.release_facts import ReleaseFacts
-from puffer_frames.certificates.sentences import warnings_of
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalRows
@@ -48,7 +47,7 @@ from puffer_frames.noise.column_noise import ByStratum, ColumnNoise
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.arguments import Target
-from puffer_frames.numbers.presentation import Rows, pairs_text, shown, shown_names
+from puffer_frames.numbers.presentation import Rows, shown
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Summary
@@ -61,32 +60,18 @@ from puffer_frames.scales.strata import StrataChoices, Stratum
 
 def release_certificate(plan: NoiseFit, release: Release, /, **refined: Any) -> Certificate:
     """The certificate of a release, its values not known yet; `refined` are further facts of a refinement."""
-    asked, request = release.asked, plan.request
     facts = replace(release_facts(plan, release), **refined)
-    kept, given, batch = tuple(facts.keep), asked.roles.given, release.batch
-    statements = release_statements(facts)
-    return Certificate(
+    return release.certificate(
+        plan,
+        statements=release_statements(facts),
+        whose=_whose(plan),
+        facts=facts.stated,
         **_of_noise(plan, seeded=facts.seeded),
         **_of_rows(plan),
-        processed=_processed(plan, asked),
+        processed=_processed(plan, release.asked),
         wider=wider_losses(facts),
-        subject=f"{shown_names(request.secret)} of each {_whose(plan)}, {pairs_text(plan.pairs, apart=request.apart)}",
-        answers=False,
-        secret=request.secret,
-        secret_values=release.secrets[:MOST_VALUES],
-        secret_count=len(release.secrets),
-        public=request.public,
-        kept=kept,
-        given=given,
-        withheld=tuple(name for name in release.columns if name not in (*request.public, *kept, *given)),
-        pairs="each" if request.apart else plan.pairs,
         beliefs=tuple(dict.fromkeys(belief for choice in plan.choices.values() for belief in choice.beliefs)),
-        observed=plan.observed if batch is None else batch.observed,
-        statements=statements,
-        facts=facts.stated,
-        warnings=warnings_of(statements),
-        rows=release.rows,
-        fingerprint="",
+        observed=plan.observed if release.batch is None else release.batch.observed,
     )
 
 

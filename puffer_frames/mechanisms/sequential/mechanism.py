@@ -9,10 +9,9 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from puffer_frames.certificates.record import MOST_VALUES, Certificate
-from puffer_frames.certificates.sentences import say, warnings_of
+from puffer_frames.certificates.record import Certificate
+from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
-from puffer_frames.certificates.version import __version__
 from puffer_frames.errors import ArgumentError, WeakGuaranteeWarning, warn
 from puffer_frames.frames.columns import NativeFrame, check_rows, not_found
 from puffer_frames.frames.roles import Roles, RowOrder
@@ -73,37 +72,15 @@ def table_certificate(plan: TableFit, release: Release, /) -> Certificate:
     proved = Verification(
         pure_loss=Bracket(lower=0.0, upper=epsilon), hockey_stick=Bracket(lower=0.0, upper=0.0), epsilon=epsilon
     )
-    return Certificate(
-        subject=f"{shown_names(request.secret)} of each record, {pairs_text(plan.pairs, apart=request.apart)}",
-        answers=False,
-        epsilon=epsilon,
-        delta=0.0,
-        secret=request.secret,
-        secret_values=release.secrets[:MOST_VALUES],
-        secret_count=len(release.secrets),
-        public=request.public,
-        kept=release.kept,
-        withheld=tuple(name for name in release.columns if name not in (*request.public, *release.kept)),
-        pairs=plan.pairs,
+    return release.certificate(
+        plan,
+        statements=statements,
+        facts=release.facts(request),
         beliefs=plan.beliefs,
         theorem="sequential",
         source=SOURCE,
-        published_scales={},
-        calibration="exact",
         noise="sequential",
-        scales={},
-        expected_error={},
-        estimated={},
         verified={name: dict.fromkeys(plan.beliefs, proved) for name in request.public},
-        observed={},
-        adds_up=False,
-        statements=statements,
-        facts=replace(release.facts(request), seeded=release.asked.seeded),
-        warnings=warnings_of(statements),
-        reproducible=release.asked.seeded,
-        rows=release.rows,
-        version=__version__,
-        fingerprint="",
         wider={name: {"any law": plan.cap} for name in request.public},
         table=table_record(plan),
     )
