@@ -215,7 +215,7 @@ def test_planted_faults_of_histograms(kind, fault):
     total = 1 if asked.get("counts", True) else len(frame)
     releases = [correct.assign(answer=(true + each) / total) for each in noise]
     found = set(audit(frame, releases, asked, certificate=certificate).failures) - {"certificate"}
-    assert shown_by <= found <= shown_by | ({"noise of rows"} if shown_by else set())
+    assert shown_by <= found <= shown_by | ({"noise of rows", "epsilon", "advantage"} if shown_by else set())
 
 
 @pytest.mark.parametrize(
