@@ -97,6 +97,8 @@ def coded(frame: NativeFrame, given: NullValuesArgument, /) -> tuple[NativeFrame
 
 def warn_of_unused(frame: NativeFrame, codes: Codes, /) -> None:
     """Warn of codes that are in no row, as misspelled ones are."""
+    if not codes:
+        return
     places = _places(frame, codes)
     tried = [(place, code) for place, own in places.items() for code in own]
     used: set[tuple[int, Code]] = set()
