@@ -428,15 +428,23 @@ def _look(rows: Relation, roles: Roles, schema: Mapping[str, nw.dtypes.DType], *
     if roles.row_id is not None:
         asked |= {"given": f"count({GIVEN})", "numbered": f"count({NUMBER})"}
     found = read_one(rows, asked)
-    numbers = {} if roles.row_id is None else {"numbers": _different_numbers(rows)}
-    return found | numbers | {CHECK: int(found[CHECK] or 0) % 2**64}
+    if roles.row_id is not None:
+        found["numbers"] = _different_numbers(rows, found["numbered"])
+    return found | {CHECK: int(found[CHECK] or 0) % 2**64}
 
 
-def _different_numbers(rows: Relation) -> int:
-    """How many numbers of rows differ: those of 32 neighbours are the bits of one word."""
+def _different_numbers(rows: Relation, present: int) -> int:
+    """How many numbers of rows differ: those of 32 neighbours are the bits of one word.
+
+    Raises CalibrationError where not so many rows have one.
+    """
     bits = selected(rows, {"word": f"{NUMBER} >> 5", "bit": f"CAST(1 AS BIGINT) << CAST({NUMBER} & 31 AS INTEGER)"})
-    words = bits.aggregate("word, bit_or(bit) AS bits", "word")
-    return int(read_one(words, {"different": "CAST(sum(bit_count(bits)) AS BIGINT)"})["different"] or 0)
+    words = bits.aggregate("word, bit_or(bit) AS bits, count(bit) AS present", "word")
+    sums = {"present": "CAST(sum(present) AS BIGINT)", "different": "CAST(sum(bit_count(bits)) AS BIGINT)"}
+    found = read_one(words, sums)
+    if (found["present"] or 0) != present:
+        raise _changed("the row numbers")
+    return int(found["different"] or 0)
 
 
 def _changed(where: str) -> CalibrationError:
