@@ -513,9 +513,25 @@ def _look(rows: Relation, roles: Roles, schema: Mapping[str, nw.dtypes.DType], *
             f"high_{k}": f"max({value}) FILTER (WHERE {finite})",
         }
     if roles.row_id is not None:
-        asked |= {"given": f"count({GIVEN})", "numbered": f"count({NUMBER})", "numbers": f"count(DISTINCT {NUMBER})"}
+        asked |= {"given": f"count({GIVEN})", "numbered": f"count({NUMBER})"}
     found = read_one(rows, asked)
-    return found | {CHECK: int(found[CHECK] or 0) % 2**64}
+    found[CHECK] = int(found[CHECK] or 0) % 2**64
+    if roles.row_id is not None:
+        found["numbers"] = _different_numbers(rows, _hash_sql(roles, seed), check=found[CHECK])
+    return found
+
+
+def _different_numbers(rows: Relation, digest: str, *, check: int) -> int:
+    """How many numbers of rows differ, in a pass of its own: those of 32 neighbours are the bits of one word.
+
+    Raises CalibrationError where the rows are others than those of the first pass.
+    """
+    bits = {"word": f"{NUMBER} >> 5", "bit": f"CAST(1 AS BIGINT) << CAST({NUMBER} & 31 AS INTEGER)", CHECK: digest}
+    words = selected(rows, bits).aggregate(f"word, bit_or(bit) AS bits, sum({CHECK}) AS {CHECK}", "word")
+    found = read_one(words, {"different": "CAST(sum(bit_count(bits)) AS BIGINT)", CHECK: f"sum({CHECK})"})
+    if int(found[CHECK] or 0) % 2**64 != check:
+        raise _changed("the row numbers")
+    return int(found["different"] or 0)
 
 
 def _changed(where: str) -> CalibrationError:

@@ -184,8 +184,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     """
     frame, codes = coded(frame, arguments.null_values)
     table, compared = open_table(frame), compared_mechanisms(arguments.mechanism)
-    several = one_by_one(arguments, compared=bool(compared))
-    if several is not None:
+    if (several := one_by_one(arguments, compared=bool(compared))) is not None:
         return _curve(table, several, compared)
     request = SeriesRequest.of(arguments, table.labels)
     check_released(request.mechanism)
