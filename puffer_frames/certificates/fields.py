@@ -203,8 +203,8 @@ class Fields:
     cell ("changed"), of the secret where it is largest ("changed_most"), and how far numbers move between cells on
     average ("moved")."""
     rarest: Annotated[_Count | None, Since(minor=6)] = None
-    """Rows of the secret that has the fewest, rounded down to one digit: at least so many. 0 for fewer than 20, None
-    where nothing is known of it, and of answers."""
+    """Rows that the secret with the fewest has at least: 1,000, 100, 20, or 0 for fewer. None where nothing is known of
+    it, and of answers."""
     facts: Annotated[Facts, Since(minor=6)] = field(default_factory=Facts)
     """What else is known of the release, as fields: what its sentences say, for whoever computes with it."""
     issuer: str | None = None

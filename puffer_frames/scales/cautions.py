@@ -78,11 +78,11 @@ def few_rows(rows_per_secret: Mapping[Secret, int], /) -> tuple[Secret, ...]:
 
 
 def rarest_rows(rows_per_secret: Mapping[Secret, int], /) -> int | None:
-    """Rows of the secret that has the fewest, rounded down to one digit, as is published; 0 where these are few."""
+    """Rows that the secret with the fewest has at least: 1,000, 100, 20 or 0, and no more of them is published."""
     if not rows_per_secret:
         return None
     fewest = min(rows_per_secret.values())
-    return 0 if fewest < FEWEST_ROWS else int(str(fewest)[0]) * 10 ** (len(str(fewest)) - 1)
+    return next(rows for rows in (1000, 100, FEWEST_ROWS, 0) if fewest >= rows)
 
 
 def warn_of_few_rows(rows_per_secret: Mapping[Secret, int], /) -> None:

@@ -99,14 +99,15 @@ def test_how_sure_the_promise_is(tmp_path):
         assert ("but is not proved throughout" in page.text) == (sure is False)
 
 
-def test_the_smallest_group_is_rounded_down(tmp_path):
+def test_the_smallest_group_has_one_of_four_sizes(tmp_path):
     certificate = certificate_of_case("release")
     fewest = PEOPLE["group"].value_counts().min()
-    assert certificate.rarest == fewest // 10 ** (len(str(fewest)) - 1) * 10 ** (len(str(fewest)) - 1) < fewest
+    assert certificate.rarest == 100 < fewest < 1000
     for rows, words in ((certificate.rarest, f"at least {certificate.rarest} rows"), (0, "fewer than 20 rows")):
         page, _ = page_of(replace(certificate, rarest=rows), tmp_path)
         assert words in page.row("Smallest group")[0]
-    assert (rarest_rows({"a": 1999, "b": 40}), rarest_rows({"a": 19}), rarest_rows({})) == (40, 0, None)
+    sizes = [{"a": 1999, "b": 40}, {"a": 99}, {"a": 1000}, {"a": 19}, {}]
+    assert [rarest_rows(rows) for rows in sizes] == [20, 20, 1000, 0, None]
 
 
 def test_every_text_is_escaped(tmp_path):

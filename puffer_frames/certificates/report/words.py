@@ -83,12 +83,12 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "The values themselves: a released value may be the person's own, or near it. The promise is of {secret} "
         "alone; of anything else there is none.",
     ),
-    "smallest-group": ("measured", "The rarest secret has at least {rows} rows (rounded down to one digit)."),
+    "smallest-group": ("measured", "The rarest secret has at least {rows} rows."),
     "smallest-few": ("measured", "The rarest secret has fewer than 20 rows."),
     "smallest-tells": (
         "not covered",
-        "What the size of the smallest group tells: it is a count of the table, and rounded. To a reader who knows all "
-        "rows but one it may still tell the secret of that one.",
+        "What the size of the smallest group tells: that it has fewer than 20 rows, or at least 20, 100 or 1,000, is "
+        "counted in the table. To a reader who knows all rows but one it may tell the secret of that one.",
     ),
     # how to use the file
     "use-noise": (
