@@ -12,11 +12,10 @@ from pathlib import Path
 
 from puffer_frames.doors import accessor
 from puffer_frames.mechanisms import arguments as planned
-from puffer_frames.verbs import attached
+from puffer_frames.verbs import attached, requests
 from puffer_frames.verbs.auditing import audited
 from puffer_frames.verbs.estimating import estimated, estimation
 from puffer_frames.verbs.plans import plotted
-from puffer_frames.verbs.requests import arguments
 
 STUB = Path(accessor.__file__).with_suffix(".pyi")
 RETURNS = {"privatize": "Frame", "aggregate": "Answer", "histogram": "Answer", "collect": "pl.DataFrame"}
@@ -76,7 +75,7 @@ def sources() -> dict[str, str]:
     """Which module the names come from that the signatures use."""
     found = dict(CALIBRATIONS)
     found["Figure"] = "matplotlib.figure"
-    for module in (plotted, attached, audited, planned, arguments, estimated, estimation):
+    for module in (plotted, attached, audited, planned, requests, estimated, estimation):
         for node in ast.parse(inspect.getsource(module)).body:
             if isinstance(node, ast.ImportFrom):
                 found |= {alias.name: node.module for alias in node.names}

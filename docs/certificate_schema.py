@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from puffer_frames.certificates.checked import JSON_SCHEMA
 from puffer_frames.certificates.facts import Facts
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.forms import hints_of, since
+from puffer_frames.certificates.record import JSON_SCHEMA
 
 _WHAT = "What is guaranteed of a release. Fields that are not listed here belong to a later minor version and are kept."
 

@@ -2,18 +2,481 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+import math
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from puffer_frames.certificates.exports.croissant import croissant_record
-from puffer_frames.certificates.exports.registry import registry_record
-from puffer_frames.certificates.exports.yaml_text import yaml_text
 from puffer_frames.certificates.fields import Fields
+from puffer_frames.certificates.report.checklist import COMPOSING
 from puffer_frames.certificates.report.page import certificate_page
-from puffer_frames.certificates.report.saved import check_path, digest_of_file
-from puffer_frames.errors import short_traceback
-from puffer_frames.frames.files import write_text
+from puffer_frames.certificates.report.words import NOT_SAID, claim, stated
+from puffer_frames.certificates.statement import of_kind
+from puffer_frames.certificates.text import (
+    Headline,
+    certificate_rows,
+    certificate_title,
+    headline,
+    meaning_text,
+    what_text,
+)
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, UncoveredFrameError, short_traceback
+from puffer_frames.frames.files import format_of, level_kinds, read_rows, write_text
+from puffer_frames.frames.matching import unknown_names
+from puffer_frames.numbers.arguments import check_flag
+from puffer_frames.numbers.presentation import pairs_text, plain, shown, shown_names
+
+_FORMATS = {"parquet": "application/x-parquet", "csv": "text/csv"}
+_TYPES = {"truth": "sc:Boolean", "whole": "sc:Integer", "number": "sc:Float", "text": "sc:Text"}
+_VERSION = "http://mlcommons.org/croissant/1.0"
+_CONTEXT: Mapping[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "equivalentProperty": "cr:equivalentProperty",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileProperty": "cr:fileProperty",
+    "fileObject": "cr:fileObject",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
+"""The context that the format fixes."""
+
+
+def croissant_record(certificate: Fields, path: Path, /, *, url: str | None, licence: str | None) -> dict[str, Any]:
+    """The description of a released file; what nobody has said is left out, or "not said" where the format needs it.
+
+    Raises
+    ------
+    ArgumentError
+        For another file than Parquet or CSV, and for an address or a licence that is no text.
+    UncoveredFrameError
+        For a file with a column that the certificate does not know.
+    OSError, TableFileError
+        Where the file cannot be read.
+    """
+    for name, text in (("url", url), ("license", licence)):
+        if text is not None and (not isinstance(text, str) or not text.strip()):
+            raise ArgumentError(name, rule="a text", got="something else", hint="Leave it out.")
+    kind = format_of(path)
+    if kind not in _FORMATS:
+        raise ArgumentError(
+            "the file", rule="Parquet or CSV", got=f"a {kind}" if kind == "folder" else f"a file of {kind}",
+            hint="Write the release to one file of these formats.",
+        )  # fmt: skip
+    rows = read_rows(path, schema={}, streaming=True)
+    if unknown_names(rows, known=certificate.public + certificate.kept + certificate.given, rows=certificate.rows):
+        raise UncoveredFrameError(
+            "the columns of the file",
+            rule="columns of the certificate",
+            got="another one",
+            hint="Name the file of this release.",
+        )
+    record: dict[str, Any] = {
+        "@context": dict(_CONTEXT),
+        "@type": "sc:Dataset",
+        "name": shown(certificate.dataset or NOT_SAID),
+        "description": _description(certificate),
+        "conformsTo": [_VERSION, "http://mlcommons.org/croissant/RAI/1.0"],
+        "isLiveDataset": False,
+        "distribution": [_file(path, _FORMATS[kind])],
+        "recordSet": [_rows(certificate, path.name, level_kinds(rows.lazy()))],
+        "rai:dataLimitations": of_kind(certificate.statements, "not covered"),
+        "rai:dataBiases": [one.text for one in stated(certificate, _BIASING)] or [claim("small-groups").text],
+        "rai:personalSensitiveInformation": [f"Protected: {certificate.subject}."],
+        "rai:dataPreprocessingProtocol": [
+            *(text for label, text in certificate_rows(certificate) if label in _DONE),
+            *(one.text for one in stated(certificate, TABLE)),
+        ],
+    }
+    if certificate.issuer:
+        record["creator"] = {"@type": "sc:Organization", "name": shown(certificate.issuer)}
+    said = {
+        "datePublished": certificate.created,
+        "url": url,
+        "license": licence,
+        "rai:dataUseCases": certificate.intended_use and [shown(certificate.intended_use)],
+    }
+    return record | {name: text for name, text in said.items() if text}
+
+
+TABLE = ("table", "table-derived")
+"""How the columns of a whole table were released."""
+_BIASING = (
+    "remap",
+    "after",
+    "randomised",
+    "channel",
+    "channel-rows",
+    "channel-merged",
+    "channel-cells",
+    "clipped",
+    "clipped-to-range",
+    *TABLE,
+    "table-shifted",
+)
+_DONE = ("noise", "channel")
+
+
+def _description(certificate: Fields) -> str:
+    if certificate.reproducible:
+        return claim("no-promise").text
+    meaning = meaning_text(certificate)
+    return f"{certificate_title(certificate)}. {meaning[:1].upper()}{meaning[1:]}. {claim('not-dp').text}"
+
+
+def _file(path: Path, encoding: str) -> dict[str, Any]:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {
+        "@type": "cr:FileObject",
+        "@id": "release",
+        "name": shown(path.name),
+        "contentUrl": path.name,
+        "contentSize": f"{path.stat().st_size} B",
+        "encodingFormat": encoding,
+        "sha256": digest,
+    }
+
+
+def _rows(certificate: Fields, name: str, kinds: Mapping[str, str]) -> dict[str, Any]:
+    fields = [
+        {
+            "@type": "cr:Field",
+            "@id": f"rows/{k}",
+            "name": column,
+            "description": _fate(certificate, column),
+            "dataType": _TYPES[kind],
+            "source": {"fileObject": {"@id": "release"}, "extract": {"column": column}},
+        }
+        for k, (column, kind) in enumerate(kinds.items())
+    ]
+    return {"@type": "cr:RecordSet", "@id": "rows", "name": "rows", "description": shown(name), "field": fields}
+
+
+def _fate(certificate: Fields, column: str) -> str:
+    if column in certificate.scales and not certificate.scales[column]:
+        return "No noise was needed."
+    if column in certificate.scales:
+        return f"{certificate.noise} noise of scale {certificate.scales[column]:.6g}."
+    if column in certificate.channels:
+        return "Released through a channel: labels are replaced at random."
+    if certificate.table and column in certificate.public:
+        return "Random values of the column, often the true ones, or computed from another released column."
+    if column in certificate.given:
+        return "Released as it was; the guarantee is beyond what it tells."
+    if column in certificate.public:
+        return "Answers with noise."
+    return "Beside the answers." if certificate.answers else "Released as it was, outside the guarantee."
+
+
+Node: TypeAlias = "str | int | float | Sequence[str] | Mapping[str, Node]"
+
+_WORD = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
+"""What no reader of YAML takes for anything but a text."""
+
+
+def yaml_text(node: Mapping[str, Node], /) -> str:
+    """A document: keys are plain words, and no text is folded or guessed at."""
+    return "\n".join(_yaml_lines(node, "")) + "\n"
+
+
+def _yaml_lines(node: Mapping[str, Node], margin: str) -> Iterator[str]:
+    for key, value in node.items():
+        if isinstance(value, Mapping):
+            yield f"{margin}{key}:"
+            yield from _yaml_lines(value, margin + "  ")
+        elif isinstance(value, (str, int, float)):
+            yield f"{margin}{key}: {_scalar(value)}"
+        else:
+            yield f"{margin}{key}:"
+            yield from (f"{margin}  - {_scalar(entry)}" for entry in value)
+
+
+def _scalar(value: str | float) -> str:
+    if isinstance(value, str) and _WORD.fullmatch(value):
+        return value
+    if isinstance(value, str):
+        return json.dumps("\n".join(map(shown, value.split("\n"))), ensure_ascii=False)
+    text = repr(value)
+    mantissa, exponent, power = text.partition("e")
+    # YAML 1.1 takes 1e-06 for a text: a float has a point
+    return f"{mantissa}.0e{power}" if exponent and "." not in mantissa else text
+
+
+PRIVATE_ONLY = "a private release"
+
+
+def registry_record(
+    certificate: Fields,
+    /,
+    *,
+    authors: Sequence[str],
+    region: str | None,
+    justification: str | None,
+    published: str | None,
+) -> dict[str, Node]:
+    """The record by the names of the schema; what nobody has said is "not said".
+
+    Raises
+    ------
+    ArgumentError
+        For a release from a seed, one of rows whose loss has no known bound, without a date, for a date that is none,
+        and for authors or texts that are none.
+    """
+    _check_texts(authors=authors, region=region, justification=justification)
+    most = _known_loss(certificate)
+    name = certificate.dataset or NOT_SAID
+    curator = certificate.issuer or NOT_SAID
+    day = _day(published, certificate.created)
+    basic: dict[str, Node] = {
+        "name": name,
+        "data_curators": [curator],
+        "intended_use": certificate.intended_use or NOT_SAID,
+        "data_product_type": "Summary statistics" if certificate.answers else "Dataset",
+        "data_product_region": region or NOT_SAID,
+        "description": _about_release(certificate),
+        "publication_date": day,
+    }
+    return {
+        "url_slug": _slug(name, curator, day[:4]),
+        "status": "Draft",
+        "tier": 3,
+        "deployment": {
+            "basic": basic,
+            "dp_variant": {
+                "variant_name": "Custom",
+                "data_domain": _domain(certificate),
+                "unprotected_quantities": _lines(of_kind(certificate.statements, "not covered")),
+            },
+            "privacy_loss": {
+                "privacy_unit": _unit(certificate),
+                "privacy_unit_details": _relation(certificate),
+                "privacy_parameters": {"epsilon": most.epsilon, "delta": most.delta},
+                "privacy_parameters_details": dict(certificate_rows(certificate))["meaning"],
+            },
+            "deployment_model": _model(certificate),
+            "accounting": _accounting(certificate),
+            "implementation": {
+                "preprocessing_and_hyperparameter_tuning": _lines(_before(certificate)),
+                "mechanisms": _mechanisms(certificate),
+                "justification": justification or NOT_SAID,
+            },
+            "administrative": {
+                "notes": _lines([claim("not-dp").text, f"Fingerprint of the release: {certificate.fingerprint}"]),
+                "registry_authors": list(authors) or [curator],
+            },
+        },
+    }
+
+
+_BELIEFS = ("beliefs", "chain", "network", "law", "records", "units")
+
+
+def _model(certificate: Fields) -> dict[str, Node]:
+    """Who is trusted, and how often is released."""
+    return {
+        "model_name": "Central",
+        "actors": _lines([claim("central").text, *(str(one) for one in stated(certificate, _BELIEFS))]),
+        "release_type": "Many releases" if certificate.releases > 1 else "One release",
+        "release_type_details": _lines([one.text for one in stated(certificate, COMPOSING)]),
+        "data_source_type": "Static",
+        "access_type": "Non-interactive",
+    }
+
+
+def _accounting(certificate: Fields) -> dict[str, Node]:
+    return {
+        "post_processing": _lines([one.text for one in stated(certificate, ("after", "remap"))] or [NOT_SAID]),
+        "composition": _lines([one.text for one in stated(certificate, COMPOSING)]),
+    }
+
+
+def _about_release(certificate: Fields) -> str:
+    rows = dict(certificate_rows(certificate))
+    return f"Released: {rows['released']}. Protected: {certificate.subject}. {claim('not-dp').text}"
+
+
+def _domain(certificate: Fields) -> str:
+    if certificate.answers:
+        return _lines(of_kind(certificate.statements, "assumed"))
+    return (
+        f"Tables of records with the secret {shown_names(certificate.secret)} and the columns "
+        f"{shown_names(certificate.public)}, whose laws given each secret are those of a belief named here."
+    )
+
+
+def _unit(certificate: Fields) -> str:
+    if certificate.answers:
+        return certificate.subject
+    if certificate.unit:
+        return f"All rows of one {shown(certificate.unit)}, at most {certificate.unit_rows:,}"
+    return "One record"
+
+
+def _known_loss(certificate: Fields) -> Headline:
+    """The loss of a release that is private, and whose loss is known; raises ArgumentError for another one."""
+    if certificate.reproducible:
+        raise ArgumentError(
+            "the release", rule=PRIVATE_ONLY, got="noise that came from a seed", hint="Release it again without rng=."
+        )
+    most = headline(certificate)
+    if math.isinf(most.epsilon):
+        raise ArgumentError(
+            "the release", rule="one whose loss is known", got="more than was asked for", hint="Calibrate these rows."
+        )
+    return most
+
+
+def _relation(certificate: Fields) -> str:
+    """The privacy relation: what is compared, how far apart it may be, and how the outputs are compared."""
+    secrets = (
+        certificate.subject if certificate.answers else pairs_text(certificate.pairs, apart=certificate.pairs == "each")
+    )
+    given = f", given the same {shown_names(certificate.given)}" if certificate.given else ""
+    measure = f"hockey-stick divergence at {plain(certificate.epsilon)}" if certificate.delta else "max-divergence"
+    beliefs, most = shown_names(certificate.beliefs) or NOT_SAID, headline(certificate)
+    return _lines(
+        [
+            claim("relation").text,
+            claim("relation-compared", what=what_text(certificate), secrets=secrets, given=given, beliefs=beliefs).text,
+            claim("relation-distance").text,
+            claim("relation-output", measure=measure, bound=plain(most.delta or most.epsilon)).text,
+        ]
+    )
+
+
+def _before(certificate: Fields) -> list[str]:
+    found = of_kind(certificate.statements, "done") or [claim("nothing-before").text]
+    return [*found, *(one.text for one in stated(certificate, ("learned", "channel-learned")))]
+
+
+def _mechanisms(certificate: Fields) -> str:
+    wanted = ("noise", "channel", "calibration", "technical")
+    parts = [f"{label}: {text}" for label, text in certificate_rows(certificate) if label in wanted]
+    parts += [one.text for one in stated(certificate, TABLE)]
+    return _lines([*parts, claim("machine").text, f"puffer_frames {certificate.version}"])
+
+
+def _lines(texts: Iterable[str]) -> str:
+    return "\n\n".join(texts)
+
+
+def _slug(*parts: str) -> str:
+    """As the registry makes it of name, curator and year."""
+    return "-".join(re.sub(r"\W+", "-", part.lower()) for part in parts).replace("_", "-")
+
+
+def _day(published: str | None, created: str | None) -> str:
+    """The date of publication, as the schema wants it."""
+    text = published if published is not None else (created or "")[:10]
+    try:
+        return date.fromisoformat(text).isoformat()
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            "published",
+            rule="the date of the release, as 2026-01-31",
+            got="none" if not text else "something else",
+            hint='Say it here, or about={"created": ...} when you release.',
+        ) from None
+
+
+def _check_texts(*, authors: object, region: object, justification: object) -> None:
+    many = isinstance(authors, (list, tuple)) and all(isinstance(one, str) and one.strip() for one in authors)
+    for name, fine in (
+        ("authors", many),
+        ("region", region is None or (isinstance(region, str) and bool(region.strip()))),
+        ("justification", justification is None or (isinstance(justification, str) and bool(justification.strip()))),
+    ):
+        if not fine:
+            rule = "a list of names" if name == "authors" else "a text"
+            raise ArgumentError(name, rule=rule, got="something else", hint="Leave it out.")
+
+
+def check_path(path: object, /, *, overwrite: object) -> Path:
+    """The place of a report.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        For what is no path of an .html file, and for a file that is there, unless it may be replaced.
+    """
+    check_flag(overwrite, "overwrite")
+    if not isinstance(path, (str, Path)):
+        raise ArgumentTypeError(
+            "the path of the report",
+            rule="a str or a Path",
+            got=f"a {type(path).__name__}",
+            hint='Write report("release.html").',
+        )
+    place = Path(path)
+    if place.suffix.lower() not in (".html", ".htm"):
+        raise ArgumentError(
+            "the path of the report",
+            rule="one that ends in .html",
+            got="another one",
+            hint='Write report("release.html"), and print it from a browser.',
+        )
+    if os.path.lexists(place) and not overwrite:
+        raise ArgumentError(
+            "the path of the report",
+            rule="that of a new file",
+            got="one that is there",
+            hint="Say overwrite=True to replace it.",
+        )
+    return place
+
+
+def digest_of_file(path: object, /) -> tuple[str, str]:
+    """The name of a file, and the SHA-256 of its bytes.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        For what is no path of a file.
+    OSError
+        Where it cannot be read.
+    """
+    if not isinstance(path, (str, Path)):
+        raise ArgumentTypeError(
+            "file", rule="a str or a Path", got=f"a {type(path).__name__}", hint='Write file="released.parquet".'
+        )
+    if Path(path).is_dir():
+        raise ArgumentError("file", rule="a single file", got="a folder", hint="Leave it out, or name one file.")
+    with Path(path).open("rb") as content:
+        return Path(path).name, hashlib.file_digest(content, "sha256").hexdigest()
 
 
 class Published(Fields):

@@ -1,12 +1,207 @@
-"""Every sentence of a certificate, in one place; those of channels stand beside."""
+"""Every sentence of a certificate, in one place."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from puffer_frames.certificates.channel_sentences import CHANNEL_SENTENCES
 from puffer_frames.certificates.statement import Kind, Statement, of_keys
-from puffer_frames.certificates.table_sentences import TABLE_SENTENCES
+
+CHANNEL_SENTENCES: Mapping[str, tuple[Kind, str]] = {
+    "channel-exact": (
+        "proved",
+        "The probabilities of the released levels meet the guarantee under every belief named here: checked in whole "
+        "numbers, without rounding.",
+    ),
+    "channel-population": (
+        "proved",
+        "Where what is assumed here holds: with {confidence} % confidence over the draw of the rows that the plan was "
+        "made from, the guarantee holds for the laws of the population behind them, within the declared levels.",
+    ),
+    "channel-radius": (
+        "proved",
+        "The guarantee holds also where the law is somewhat off: under every law that comes about where each row has "
+        "any level of the column in place of its own with probability {radius}, whatever its value.",
+    ),
+    "channel-cap": (
+        "proved",
+        "Under any law of these levels at all, the loss of one release is at most {cap}; the losses of several add.",
+    ),
+    "channel-reader": (
+        "proved",
+        "The probabilities depend on the secret of the row too. A reader who knows the value itself: the released one "
+        "changes the log-odds of two secrets by at most {most}. Any reader: by at most this more than the values "
+        "themselves could. The losses of several releases add.",
+    ),
+    "channel-reader-any": (
+        "not covered",
+        "A reader who knows the value itself: the probabilities depend on the secret of the row too, and nothing "
+        "bounds what the released value tells him of it.",
+    ),
+    "channel-unlike": (
+        "not covered",
+        "Equal treatment: equal values of rows with different secrets are released with different probabilities.",
+    ),
+    "channel-brittle": (
+        "not covered",
+        "The value itself: most values may be released unchanged, and under another law of the levels the loss may "
+        "have no bound.",
+    ),
+    "channel-again": (
+        "not covered",
+        "A second release of this column of the same records: the guarantee rests on the randomness of the values.",
+    ),
+    "channel-again-capped": (
+        "not covered",
+        "A second release of this column of the same records: its guarantee rests on the randomness of the values. "
+        "Only the bound under any law adds up.",
+    ),
+    "channel-learned": (
+        "not covered",
+        "What the choice of the probabilities tells: they were computed from the table, and are not printed here "
+        "unless this certificate says so.",
+    ),
+    "channel-levels": (
+        "not covered",
+        "Which levels there are: they were learned from the table, and the release shows them.",
+    ),
+    "channel-matrix": (
+        "not covered",
+        "What the printed table of probabilities tells: it was computed from the counts of every secret.",
+    ),
+    "channel-figures": (
+        "not covered",
+        "What the printed {figures} tell: exact statistics of the table, which can give away a record to a reader who "
+        "knows all others.",
+    ),
+    "channel-other-rows": (
+        "assumed",
+        "The probabilities were computed from other rows than these. The beliefs are those learned there.",
+    ),
+    "channel": (
+        "done",
+        "Each value of {what} was replaced by a random level of the column, often by itself. Counts and means of the "
+        "release are not those of the table.{kept}",
+    ),
+    "channel-rows": (
+        "done",
+        "The values of {what} in a row were replaced together by a random row of levels, often by themselves. Counts "
+        "and means of the release are not those of the table.{kept}",
+    ),
+    "channel-missing": ("done", "A missing value is a level like the others, and may be released for any."),
+    "channel-merged": ("done", "Rare levels were merged into one before that."),
+    "channel-cells": ("done", "Values were put into cells first; the released levels are medians of the cells."),
+    "channel-clipped": ("done", "Values beyond the domain were moved to its ends first."),
+    "channel-draw": (
+        "technical",
+        "Each level was drawn with 62 bits of AES-256 in counter mode, so that its probability is a whole multiple of "
+        "2**-62, exactly.",
+    ),
+}
+"""Kind and text per sentence, a part of `sentences.SENTENCES`."""
+
+
+TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
+    "table-loss": (
+        "proved",
+        "Whatever was released of a row: the released values of the row together change the odds of two secrets by a "
+        "factor of at most e^epsilon, rounding of the arithmetic included, under each network among the beliefs. A "
+        "network is a model of the table, not the table.",
+    ),
+    "table-readers": (
+        "proved",
+        "A reader who knows a whole row as it was: its release changes the odds of two secrets by a factor of at most "
+        "e^{known}. Any reader, whatever is believed: of at most e^{cap}. These exponents are sums over {columns} "
+        "columns: far above epsilon they give no practical protection. They add up over several releases of the row.",
+    ),
+    "table-refits": (
+        "measured",
+        "Under networks that are not among the beliefs, fitted again to other draws of the rows and with more trees, "
+        "delta is at most {delta} at this epsilon ({confidence} % confidence); about 99 % of the rows change the odds "
+        "by a factor of at most {tail}, and the best guess between two secrets has an AUC of about {auc} (0.5 is a "
+        "blind guess, 1 is always right). These networks say how far the fitted one may be off; no bound follows for "
+        "the laws of the population.",
+    ),
+    "table-attacks": (
+        "measured",
+        "On {rows} rows that the network was not fitted to{some}, {attackers} attackers that were fixed beforehand "
+        "guessed the secret with an AUC of at most {auc} (0.5 is a blind guess, 1 is always right), from the raw "
+        "columns {raw}; under the network none has more than {allowed}. They showed {shown} ({confidence} % "
+        "confidence). Other attackers may do better.",
+    ),
+    "table-few-attacked": (
+        "not covered",
+        "NO ATTACK WAS TRIED ON {secrets}: too few of their rows could be held out. How well an attacker guesses these "
+        "is not known; the AUC printed here is of the other secrets.",
+    ),
+    "table-changed": (
+        "measured",
+        "The shares of changed values printed here are means over rows that were simulated from the fitted network, "
+        "not counts of this release, which differs by chance and where the network is off. Of rare secrets the network "
+        "knows little: of their values far more may be changed.",
+    ),
+    "table-figures": (
+        "not covered",
+        "What the shares of changed values tell: they follow from the plan, which the guarantee takes for known, so "
+        "that they add nothing to what a row may lose under the network. The plan was computed from the table: a "
+        "reader who knows all of its rows but one can compute the shares for each row that the last one may be, and "
+        "compare.",
+    ),
+    "table-unattacked": (
+        "not covered",
+        "Attacks: none was tried on rows that the network was not fitted to.",
+    ),
+    "table-exceeds": (
+        "measured",
+        "ATTACKERS SHOWED MORE THAN EPSILON on rows that the network was not fitted to: the network misses what these "
+        "columns tell together. The release was asked for all the same.",
+    ),
+    "table-far": (
+        "measured",
+        "Under networks that were fitted again, the loss of at least 1 % of the rows is more than 1.5 times epsilon: "
+        "the rows do not settle the network, or it misses what columns tell together.",
+    ),
+    "table-unchanged": (
+        "measured",
+        "HARDLY ANYTHING WAS CHANGED: fewer than 1 % of the cells. The network sees next to nothing in these columns "
+        "that tells the secret; what it cannot see, such as a rule over many columns together, is released as it was.",
+    ),
+    "table-planned": (
+        "not covered",
+        "The rows of the table: a reader who holds them recognises them in the release, whether or not the network was "
+        "fitted to them. What the plan tells of the rows that it was made from is not bounded.",
+    ),
+    "table-laws": (
+        "not covered",
+        "The true laws of the columns: the observed frequencies of whole rows, and those of the population. Epsilon "
+        "holds only under the network, which is a model of them.",
+    ),
+    "table-some": (
+        "not covered",
+        "A reader who knows some columns of a row as they were: epsilon does not bound what such a reader learns.",
+    ),
+    "table-again": (
+        "not covered",
+        "A second release of the same rows: the two epsilons may not be added. Together the releases can lose "
+        "more, and nothing is promised of them.",
+    ),
+    "table-shifted": (
+        "not covered",
+        "Associations: those of the columns with the secret are weakened on purpose, others change with them, and a "
+        "released row may combine values that no row of the table has.",
+    ),
+    "table": (
+        "done",
+        "Each of {what} was replaced, one after another, by a random value of the column, often by its own. The "
+        "probabilities depend on the secret of the row{known} and on what was released of it before.",
+    ),
+    "table-numbers": (
+        "done",
+        "Of {what} a cell of values was drawn, and one value of the cell is released: exact values are not kept.",
+    ),
+    "table-derived": ("done", "Columns that are functions of others were computed from the release of these: {what}."),
+}
+"""Kind and text per sentence, a part of `sentences.SENTENCES`."""
+
 
 SENTENCES: Mapping[str, tuple[Kind, str]] = {
     # what is assumed

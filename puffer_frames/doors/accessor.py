@@ -28,7 +28,7 @@ from puffer_frames.verbs.estimating.estimation import estimate
 from puffer_frames.verbs.plans.plotted import plot
 from puffer_frames.verbs.quality import quality
 from puffer_frames.verbs.release import calibrate, privatize
-from puffer_frames.verbs.requests.arguments import bind
+from puffer_frames.verbs.requests import bind
 
 NAME = "puffer"
 _BEFORE: tuple[str, Rows] = (

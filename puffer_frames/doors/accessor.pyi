@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from puffer_frames.certificates.about import About
-from puffer_frames.certificates.record import Certificate, Verdict
-from puffer_frames.certificates.signature import PublicKey
+from puffer_frames.certificates.record import Certificate, PublicKey, Verdict
 from puffer_frames.frames.columns import Name, NativeFrame
 from puffer_frames.frames.null_values import NullValuesArgument
 from puffer_frames.mechanisms.arguments import (
@@ -35,10 +34,10 @@ from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.auditing.report import AuditReport
 from puffer_frames.verbs.estimating.estimated import Target
 from puffer_frames.verbs.estimating.estimator import Estimator
-from puffer_frames.verbs.ledgers.reserved import LedgerArgument
+from puffer_frames.verbs.ledgers.release_ledger import LedgerArgument
 from puffer_frames.verbs.plans.plan import Plan
 from puffer_frames.verbs.quality import Quality
-from puffer_frames.verbs.requests.arguments import MechanismWord, ProtectWord, QueryWord
+from puffer_frames.verbs.requests import MechanismWord, ProtectWord, QueryWord
 
 NAME: str
 Frame = TypeVar("Frame")

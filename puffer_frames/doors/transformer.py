@@ -47,12 +47,10 @@ from puffer_frames.numbers.arguments import check_flag
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.attached import certificate_of
-from puffer_frames.verbs.ledgers.reserved import LedgerArgument
+from puffer_frames.verbs.ledgers.release_ledger import LedgerArgument
 from puffer_frames.verbs.once import ReleasedRows
 from puffer_frames.verbs.release import calibrate
-from puffer_frames.verbs.requests.arguments import DrawArguments, PrivatizeArguments, check_moved
-from puffer_frames.verbs.requests.drawing import Drawing
-from puffer_frames.verbs.requests.selections import with_names
+from puffer_frames.verbs.requests import DrawArguments, Drawing, PrivatizeArguments, check_moved, with_names
 
 _COMPLEX = "Complex data not supported"
 MOST_CERTIFICATES = 1000

@@ -13,9 +13,8 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from puffer_frames.certificates.facts import Facts
-from puffer_frames.certificates.of_release import absent_secrets, left_out, seen, weak
+from puffer_frames.certificates.of_release import absent_secrets, is_warned, left_out, seen, weak
 from puffer_frames.certificates.record import MOST_VALUES, Certificate
-from puffer_frames.certificates.release_facts import is_warned
 from puffer_frames.certificates.sentences import say, warnings_of
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.certificates.version import __version__

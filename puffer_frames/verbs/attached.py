@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from puffer_frames.certificates.record import Certificate, Verdict
-from puffer_frames.certificates.signature import PublicKey
+from puffer_frames.certificates.record import Certificate, PublicKey, Verdict
 from puffer_frames.errors import UncoveredFrameError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.matching import require_rows

@@ -14,7 +14,7 @@ import numpy as np
 from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.matching import FEWEST, RowsIdentity
 from puffer_frames.noise.stream import KEY_BYTES, Numbers, Purpose, ReleaseKey
-from puffer_frames.verbs.ledgers.reserved import LedgerArgument
+from puffer_frames.verbs.ledgers.release_ledger import LedgerArgument
 
 _ONCE = "A second draw of noise could be averaged with the first: name row_id, or use the earlier release."
 

@@ -8,9 +8,7 @@ from puffer_frames.mechanisms.arguments import CalibrateArguments
 from puffer_frames.mechanisms.request import Request, RowsRequest
 from puffer_frames.verbs.plans.plan import Plan, fit
 from puffer_frames.verbs.releasing.release import release_rows
-from puffer_frames.verbs.requests.arguments import PrivatizeArguments, releases, takes
-from puffer_frames.verbs.requests.drawing import Drawing
-from puffer_frames.verbs.requests.selections import with_names
+from puffer_frames.verbs.requests import Drawing, PrivatizeArguments, releases, takes, with_names
 
 
 @releases(PrivatizeArguments)

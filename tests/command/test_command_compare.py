@@ -7,7 +7,7 @@ from command_line import people, run
 
 from puffer_frames import Noise
 from puffer_frames.doors.command.options import COMPARED, COMPARING, NOT_OPTIONS, OPTIONS
-from puffer_frames.verbs.requests.arguments import CompareArguments
+from puffer_frames.verbs.requests import CompareArguments
 
 ASKED = ("compare", "in.parquet", "--secret", "race", "--public", "age")
 

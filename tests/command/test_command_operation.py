@@ -12,7 +12,7 @@ import pytest
 from command_line import ASKED, people, run
 
 from puffer_frames import Ledger
-from puffer_frames.doors.command import logs
+from puffer_frames.doors.command import outcome
 
 RELEASE = ("release", "in.parquet", "out.parquet", *ASKED)
 LINES = ("--log-format", "json")
@@ -85,7 +85,7 @@ def test_metrics_that_cannot_be_written_change_nothing(folder, monkeypatch):
     def full(*_given, **_more):
         raise OSError(errno.ENOSPC, "no space is left")
 
-    monkeypatch.setattr(logs, "replacing", full)
+    monkeypatch.setattr(outcome, "replacing", full)
     done = run(*RELEASE, *METRICS)
     assert (done.code, "the metrics were not written: No space left" in done.err) == (0, True)
 

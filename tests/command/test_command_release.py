@@ -11,7 +11,7 @@ import puffer_frames
 from puffer_frames import Layout
 from puffer_frames.doors.command.options import GROUPS, LAID_OUT, NOT_OPTIONS, OPTIONS, PLANNED, WITH_PLAN
 from puffer_frames.frames.files import read_rows
-from puffer_frames.verbs.requests.arguments import MOVED, PrivatizeArguments, ReleaseArguments
+from puffer_frames.verbs.requests import MOVED, PrivatizeArguments, ReleaseArguments
 
 SOURCES = ("in.parquet", "in.csv", "in.arrow", "parts")
 TARGETS = ("out.parquet", "out.csv", "out.arrow", "out/")

@@ -12,7 +12,7 @@ from conftest import build_frame, few, laid_out
 import puffer_frames
 from puffer_frames import Layout, Noise, Strata, Unit, calibrate, certificate_of, compose, verify
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, UncoveredFrameError
-from puffer_frames.verbs.ledgers.refined_chains import without_refined
+from puffer_frames.verbs.ledgers.composition import without_refined
 
 ROWS = 600
 RNG = np.random.default_rng(7)

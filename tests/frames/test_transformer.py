@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from puffer_frames import Layout, Ledger, PufferTransformer, Strata, Unit, verify
 from puffer_frames.doors import transformer as module
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, LedgerError, WeakGuaranteeWarning
-from puffer_frames.verbs.requests.arguments import PrivatizeArguments
+from puffer_frames.verbs.requests import PrivatizeArguments
 
 KINDS = ("pandas", "pandas-nullable", "pandas-pyarrow", "polars", "pyarrow")
 MEMORY = pytest.mark.parametrize("frame_kind", KINDS)

@@ -12,7 +12,7 @@ from channel_oracle import faults, task_of
 from odd_requests import Once, in_records
 
 from puffer_frames import Channel, Contamination, calibrate
-from puffer_frames.verbs.requests.arguments import CalibrateArguments
+from puffer_frames.verbs.requests import CalibrateArguments
 
 MOST_LEVELS = {False: 64, True: 12}
 """Levels of the tables that are checked, without and with delta."""

@@ -16,7 +16,7 @@ from release_checks import check_release
 
 import puffer_frames
 from puffer_frames import PufferError, PufferWarning, privatize
-from puffer_frames.verbs.requests.arguments import MOVED
+from puffer_frames.verbs.requests import MOVED
 
 OPTIONS = {*inspect.signature(privatize).parameters, *MOVED, "family"}
 SECONDS = 60

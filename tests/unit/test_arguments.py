@@ -15,13 +15,13 @@ from puffer_frames.errors import ArgumentError, ArgumentTypeError, CallError
 from puffer_frames.mechanisms.noise.options import TheoremWord
 from puffer_frames.noise.families import WORDS, NoiseArgument
 from puffer_frames.papers.catalogue import MECHANISMS, THEOREMS
-from puffer_frames.verbs.requests import arguments
+from puffer_frames.verbs import requests
 
 VERBS = {
-    "privatize": arguments.PrivatizeArguments,
-    "calibrate": arguments.CalibrateArguments,
-    "aggregate": arguments.AggregateArguments,
-    "histogram": arguments.HistogramArguments,
+    "privatize": requests.PrivatizeArguments,
+    "calibrate": requests.CalibrateArguments,
+    "aggregate": requests.AggregateArguments,
+    "histogram": requests.HistogramArguments,
 }
 
 
@@ -88,11 +88,11 @@ def calls():
 
 
 @pytest.mark.parametrize("verb", calls())
-@pytest.mark.parametrize("old", arguments.MOVED)
+@pytest.mark.parametrize("old", requests.MOVED)
 def test_the_old_spelling_is_an_error_that_says_the_new_one(verb, old):
     """No value but a number, a truth value or a word of the option is shown."""
     call, taken = calls()[verb]
-    argument, record, field = arguments.MOVED[old]
+    argument, record, field = requests.MOVED[old]
     if argument not in taken:
         with pytest.raises(CallError, match=f"unexpected keyword argument {old!r}"):
             call(**{old: 3})
@@ -177,7 +177,7 @@ def test_words_are_those_of_the_registries():
     words = {word for part in get_args(NoiseArgument) for word in get_args(part)}
     assert words == set(WORDS)
     assert set(get_args(TheoremWord)) == {"auto", *THEOREMS}
-    assert get_args(arguments.MechanismWord) == ("auto", *MECHANISMS)
+    assert get_args(requests.MechanismWord) == ("auto", *MECHANISMS)
 
 
 # Options live with what they configure: a word is a record with its defaults; a record refuses what cannot be.

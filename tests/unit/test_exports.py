@@ -11,7 +11,7 @@ from certificate_cases import ABOUT, PEOPLE, certificate_of_case, said_of
 from conftest import few
 
 from puffer_frames import Layout, Sequential, privatize
-from puffer_frames.certificates.exports.yaml_text import yaml_text
+from puffer_frames.certificates.published import yaml_text
 from puffer_frames.errors import ArgumentError, UncoveredFrameError
 
 NAMES = (

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from puffer_frames import Certificate, Noise, compose, privatize
 from puffer_frames.certificates.facts import Facts
 from puffer_frames.certificates.forms import form_of
-from puffer_frames.certificates.signature import is_signed_by
+from puffer_frames.certificates.record import is_signed_by
 from puffer_frames.errors import ArgumentError
 
 FOLDER = Path(__file__).parents[1] / "certificate_files"

@@ -14,7 +14,7 @@ import pytest
 
 import puffer_frames
 from puffer_frames import Certificate, Layout, Ledger, LedgerWarning, Noise, compose, ledger
-from puffer_frames.certificates import checked
+from puffer_frames.certificates import record as record_module
 from puffer_frames.errors import ArgumentError, CalibrationError, LedgerError
 from puffer_frames.frames.local.table import LocalRows
 from puffer_frames.numbers.rounding import as_written, sum_as_written, up_as_written
@@ -349,7 +349,9 @@ def test_lines_without_a_digest_are_read_as_before_and_those_with_one_are_not_ch
     assert [entry.certificate for entry in ledger(path)][:1] == certificates
     assert ledger(path).total().epsilon == 1.0
     path.write_text(whole)
-    monkeypatch.setattr(checked, "_validator", lambda: pytest.fail("the cost of an entry would grow with the ledger"))
+    monkeypatch.setattr(
+        record_module, "_validator", lambda: pytest.fail("the cost of an entry would grow with the ledger")
+    )
     release(Ledger(path, limit=1.0), **BOUNDED)
     assert [entry.certificate for entry in ledger(path)][:1] == certificates
 

@@ -14,8 +14,8 @@ from html_page import Page
 
 import puffer_frames
 from puffer_frames import Layout, Noise, Strata, privatize
-from puffer_frames.certificates.report.odds import example
-from puffer_frames.certificates.small_pictures import certificate_pictures
+from puffer_frames.certificates.record import certificate_pictures
+from puffer_frames.certificates.report.page import example
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.scales.cautions import rarest_rows
 

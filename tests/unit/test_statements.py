@@ -24,8 +24,7 @@ from sentence_table import (
 )
 
 from puffer_frames import Certificate
-from puffer_frames.certificates.sentences import SENTENCES
-from puffer_frames.certificates.table_sentences import TABLE_SENTENCES
+from puffer_frames.certificates.sentences import SENTENCES, TABLE_SENTENCES
 from puffer_frames.certificates.text import headline
 from puffer_frames.numbers.presentation import bracket_text, lower_text, odds_text, upper_text
 

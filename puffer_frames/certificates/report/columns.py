@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 from puffer_frames.certificates.fields import Fields
-from puffer_frames.certificates.report.markup import EMPTY
-from puffer_frames.certificates.report.pictures import Bar, bars
+from puffer_frames.certificates.report.markup import EMPTY, Bar, bars
 from puffer_frames.certificates.report.words import Claim, claim
 from puffer_frames.certificates.text import channel_texts, headline, is_of_other_rows, scale_text
 from puffer_frames.numbers.presentation import at_most, plain, rounded_up, shown, shown_names

@@ -1,12 +1,102 @@
-"""Elements of HTML as strings, and the page around them: no scripts, nothing from elsewhere."""
+"""Elements of HTML and bars of SVG as strings, the page around them and its style: no scripts."""
 
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from puffer_frames.certificates.report.style import STYLE
 from puffer_frames.numbers.presentation import shown
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --line: #d0d7de; --paper: #fff; --bar: #2f6f9f;
+  --rest: #9fb4c4; --warn: #a40e26; --warn-paper: #fff1f1; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9da7b1; --line: #3d444d; --paper: #14181d;
+  --bar: #6cb2e6; --rest: #4a5a68; --warn: #ff9aa2; --warn-paper: #33191c; } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 1rem/1.45 system-ui, "Segoe UI", "DejaVu Sans",
+  sans-serif; }
+main { max-width: 52rem; margin: 0 auto; padding: 1rem; overflow-wrap: anywhere; }
+h1 { font-size: 1.5rem; line-height: 1.2; margin: .3rem 0 .8rem; }
+h2 { font-size: 1.12rem; margin: 1.5rem 0 .4rem; }
+h3 { font-size: 1rem; margin: .8rem 0 .2rem; }
+p { margin: .35rem 0; }
+ul { margin: .35rem 0; padding-left: 1.2rem; }
+table { width: 100%; border-collapse: collapse; margin: .4rem 0; font-size: .93rem; }
+caption { text-align: left; color: var(--soft); font-size: .85rem; padding: .1rem 0; }
+th, td { text-align: left; vertical-align: top; padding: .22rem .5rem .22rem 0; border-top: 1px solid var(--line);
+  white-space: pre-line; }
+tbody th { font-weight: 600; }
+table:not(.wide) th { width: 27%; }
+.lead { font-size: 1.08rem; }
+.numbers td:nth-child(n+3) { min-width: 5.6em; }
+.numbers th:first-child { width: 26%; }
+.asked th:first-child { width: 16%; } .asked th:nth-child(2) { width: 13%; }
+.sign th { padding: 1.6rem .5rem 1.6rem 0; }
+.figures td { white-space: pre-wrap; font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .9em; }
+.notice, .box { border: 2px solid var(--warn); background: var(--warn-paper); padding: .5rem .8rem; }
+.notice { font-weight: 700; color: var(--warn); }
+.box { margin-top: 1.2rem; }
+.box h2 { margin-top: .1rem; color: var(--warn); }
+.warnings li, .alarm { color: var(--warn); }
+section { clear: both; }
+.aside { float: right; width: 45%; max-width: 24rem; margin: 0 0 .6rem 2rem; }
+.aside figure { margin: .2rem 0; }
+.fit { width: auto; }
+.fit td, .fit th + th { padding-left: 1rem; }
+.pictures { display: flex; flex-wrap: wrap; gap: .4rem 2rem; }
+.pictures section { flex: 1 1 19rem; }
+.pictures figure { flex: 1 1 19rem; max-width: 28rem; margin: .4rem 0; }
+figcaption { color: var(--soft); font-size: .85rem; }
+svg { display: block; width: 100%; height: auto; }
+svg text { fill: var(--ink); font: 12px system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }
+svg .bar { fill: var(--bar); } svg .rest { fill: var(--rest); }
+svg .alarm { fill: var(--warn); } svg .mark { stroke: var(--warn); stroke-width: 1.5; }
+@media (max-width: 36rem) {
+  .aside { float: none; width: 100%; max-width: 28rem; margin: .4rem 0; }
+  .numbers th:first-child, .asked th:first-child { width: 100%; }
+  .fit { width: 100%; }
+  .fit td { padding-left: 0; }
+  .wide thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .wide tr, .wide th, .wide td, table:not(.wide) tr, table:not(.wide) th, table:not(.wide) td { display: block;
+    width: 100%; }
+  td { border-top: 0; padding-top: 0; }
+  .wide td.none { display: none; }
+  .wide td::before { content: attr(data-head) ": "; color: var(--soft); }
+}
+@page { size: A4; margin: 9mm 12mm; }
+@media print {
+  :root { color-scheme: light; --ink: #000; --soft: #444; --line: #bbb; --paper: #fff; --bar: #2f6f9f; --rest: #9fb4c4;
+    --warn: #a40e26; --warn-paper: #fff; }
+  body { font: 7.8pt/1.22 "Segoe UI", "Helvetica Neue", Arial, "DejaVu Sans Condensed", sans-serif; }
+  main { max-width: none; padding: 0; }
+  h1 { font-size: 13pt; margin: 0 0 2pt; }
+  h2 { font-size: 9pt; margin: 2pt 0 0; break-after: avoid; }
+  h3 { font-size: 8pt; margin: 3pt 0 0; break-after: avoid; }
+  p, ul { margin: .5pt 0; }
+  ul { padding-left: 9pt; }
+  table { font-size: 7.5pt; margin: 1pt 0; }
+  caption, figcaption { font-size: 7pt; padding: 0; }
+  th, td { padding: .8pt 4pt .8pt 0; }
+  tr, figure, li { break-inside: avoid; }
+  .lead { font-size: 9pt; }
+  .notice, .box { padding: 2pt 5pt; border-width: 1pt; margin: 4pt 0; }
+  .box:not(.warnings) ul, .small ul { columns: 2; column-gap: 12pt; }
+  .pictures { gap: 0 14pt; flex-wrap: nowrap; }
+  .pictures figure { max-width: 62mm; flex: 1 1 45mm; margin: 1pt 0; }
+  .aside { width: 62mm; margin: 0 0 2pt 6mm; }
+  .small, .small table { font-size: 6.5pt; line-height: 1.16; }
+  .small table:not(.wide) th, .asked th:first-child { width: 17%; } .asked th:nth-child(2) { width: 9%; }
+  .keep { break-inside: avoid; }
+  table.about, .about caption, .about tbody { display: block; }
+  .about tr { display: inline-table; table-layout: fixed; width: 48.5%; margin-right: 1.2%; vertical-align: top; }
+  table.about th { width: 30%; }
+  .sign th { padding: 4pt 4pt 5pt 0; }
+}
+"""
+"""One sheet for screen and print."""
+
 
 EMPTY = "–"
 
@@ -75,3 +165,73 @@ def _caption(text: str) -> str:
 
 def _of(kind: str) -> str:
     return f' class="{kind}"' if kind else ""
+
+
+_WIDTH = 360
+_ROW = 34
+_LONGEST = 30
+"""So many characters of a label are shown; the text beside the picture has all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """One bar."""
+
+    label: str
+    value: float
+    """Not negative; infinity is a bar of the whole width."""
+    text: str
+    """The value in words."""
+    soft: bool = False
+    """Whether it is what the others are compared with."""
+    alarm: bool = False
+    """Whether it is more than was asked for: then it is red."""
+
+
+def bars(name: str, title: str, rows: Sequence[Bar], /, *, largest: float = 0.0, mark: float | None = None) -> str:
+    """A figure of horizontal bars from 0, a line of text above each.
+
+    Parameters
+    ----------
+    name : str
+        Unique on the page.
+    title : str
+        What is shown; read out, with every bar, by a screen reader, and printed below.
+    rows : sequence of Bar
+    largest : float
+        What the whole width stands for, where no bar is longer.
+    mark : float, optional
+        Where a line crosses the bars.
+    """
+    finite = [row.value for row in rows if math.isfinite(row.value)]
+    top = max([largest, *finite, *([] if mark is None else [mark])])
+    top *= 1.15 if len(finite) < len(rows) else 1.0  # what has no bound is longer than all that has one
+    height = _ROW * len(rows) + 4
+    parts = [
+        f'<svg role="img" aria-labelledby="{name}-t {name}-d" viewBox="0 0 {_WIDTH} {height}">',
+        f'<title id="{name}-t">{escaped(title)}</title>',
+        f'<desc id="{name}-d">{escaped("; ".join(f"{row.label}: {row.text}" for row in rows))}</desc>',
+    ]
+    for k, row in enumerate(rows):
+        y = _ROW * k
+        length = _WIDTH * min(1.0, row.value / top) if top else 0.0
+        kind = "alarm" if row.alarm else "rest" if row.soft else "bar"
+        label = row.label if len(row.label) <= _LONGEST else row.label[: _LONGEST - 1] + "…"
+        parts.append(f'<text x="0" y="{y + 13}">{escaped(label)}</text>')
+        parts.append(f'<text x="{_WIDTH}" y="{y + 13}" text-anchor="end">{escaped(row.text)}</text>')
+        parts.append(f'<rect class="{kind}" x="0" y="{y + 18}" width="{max(length, 1):.1f}" height="10"/>')
+        if mark is not None and top:
+            x = _WIDTH * mark / top
+            parts.append(f'<line class="mark" x1="{x:.1f}" y1="{y + 15}" x2="{x:.1f}" y2="{y + 31}"/>')
+    return f"<figure>{''.join(parts)}</svg><figcaption>{escaped(title)}</figcaption></figure>"
+
+
+def beside(*figures: str) -> str:
+    """Figures side by side, where there is room; nothing for none."""
+    found = "".join(figures)
+    return f'<div class="pictures">{found}</div>' if found else ""
+
+
+def aside(figure: str, /) -> str:
+    """A figure at the right of what follows, where there is room; nothing for none."""
+    return f'<div class="aside">{figure}</div>' if figure else ""

@@ -1,10 +1,13 @@
-"""The report of a certificate: one page that a person can read, print and sign."""
+"""The report of a certificate: one page that a person can read, print and sign, odds and use included."""
 
 from __future__ import annotations
 
 import math
 import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any, Protocol, runtime_checkable
 
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.checklist import checklist
@@ -16,12 +19,18 @@ from puffer_frames.certificates.report.columns import (
     robustness_picture,
     useless,
 )
-from puffer_frames.certificates.report.markup import items, named_rows, page, paragraph, section, table
-from puffer_frames.certificates.report.odds import BEFORE, Example, example, in_100
-from puffer_frames.certificates.report.others import Releases, Test, audit_claim, releases_of
-from puffer_frames.certificates.report.pictures import Bar, aside, bars, beside
-from puffer_frames.certificates.report.references import references
-from puffer_frames.certificates.report.use import can_be_estimated, use_of
+from puffer_frames.certificates.report.markup import (
+    Bar,
+    aside,
+    bars,
+    beside,
+    items,
+    named_rows,
+    page,
+    paragraph,
+    section,
+    table,
+)
 from puffer_frames.certificates.report.words import NOT_SAID, Claim, claim, stated
 from puffer_frames.certificates.statement import of_kind
 from puffer_frames.certificates.text import (
@@ -34,8 +43,267 @@ from puffer_frames.certificates.text import (
     warning_texts,
     what_text,
 )
-from puffer_frames.errors import ArgumentError
-from puffer_frames.numbers.presentation import shown, shown_names
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
+from puffer_frames.numbers.presentation import at_most, plain, shown, shown_names
+
+BEFORE = 0.1
+"""What a reader holds of one secret before the release, in the example."""
+_DIGITS = 3
+_LARGEST = 700.0
+"""Beyond it e^epsilon is no double."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """What a reader may come to hold who gave one of two secrets a probability of 1 in 10."""
+
+    after: float
+    """Probability of this secret after the release, at most."""
+    chance: float
+    """But for a chance of at most this; 0 for pure privacy."""
+    seen: float
+    """Probability of anything under one secret, at most, where it is `BEFORE` under another."""
+
+
+def example(epsilon: float, delta: float, /) -> Example:
+    r"""The example of (epsilon, delta).
+
+    .. math:: q \le \frac{p \, k}{1 - p + p \, k}, \qquad k = e^{\varepsilon}
+        \text{ for } \delta = 0, \text{ else } 2 e^{\varepsilon}
+
+    Notes
+    -----
+    **Guarantee**. Bayes' rule for delta 0. Else let E be the outputs whose likelihood ratio of s to t is above
+    2 e^epsilon. Then P(E | s) - e^epsilon P(E | t) <= delta and P(E | t) < P(E | s) / (2 e^epsilon), so that
+    P(E | s) <= 2 delta, and P(E | t) is smaller: but for a chance of 2 delta, the odds change by at most 2 e^epsilon.
+
+    **Rounding**. Upwards, to three digits.
+    """
+    factor = math.exp(min(epsilon, _LARGEST)) * (2.0 if delta else 1.0)
+    after = BEFORE * factor / (1 - BEFORE + BEFORE * factor)
+    seen = min(1.0, BEFORE * math.exp(min(epsilon, _LARGEST)) + delta)
+    return Example(after=_up(after), chance=_up(2 * delta), seen=_up(seen))
+
+
+def in_100(probability: float, /) -> str:
+    """A probability as so many in 100."""
+    return f"{100 * probability:.{_DIGITS}g}"
+
+
+def _up(probability: float) -> float:
+    return min(1.0, at_most(probability, digits=_DIGITS)[0])
+
+
+MOST_RELEASES = 12
+"""Of more releases the last ones are listed."""
+
+
+class Entry(Protocol):
+    """A release in a ledger."""
+
+    @property
+    def state(self) -> str: ...
+
+    @property
+    def time(self) -> str: ...
+
+    @property
+    def dataset(self) -> str: ...
+
+    @property
+    def certificate(self) -> Any: ...
+
+
+@runtime_checkable
+class Book(Protocol):
+    """What `puffer_frames.ledger` reads."""
+
+    def entries(self) -> Sequence[Entry]: ...
+
+    def total(self, *, dataset: str | None = None) -> Any: ...
+
+
+@runtime_checkable
+class Test(Protocol):
+    """What a test of a release says of itself; its text may hold statistics of the table."""
+
+    @property
+    def passed(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Releases:
+    """The releases of one data set."""
+
+    heads: tuple[str, ...] = ("When", "Columns", "Secret", "Epsilon", "Delta", "State")
+    rows: tuple[tuple[str, ...], ...]
+    claims: tuple[Claim, ...]
+
+
+def releases_of(certificate: Fields, ledger: object, /) -> Releases:
+    """The releases of the certificate's data set, which may be published; of no other one.
+
+    Raises
+    ------
+    ArgumentTypeError
+        For what is no ledger.
+    ArgumentError
+        Where the certificate names no data set, or the ledger has no release of it.
+    LedgerError
+        For a line that no release has written.
+    """
+    if not isinstance(ledger, Book):
+        raise ArgumentTypeError(
+            "ledger",
+            rule="a Ledger",
+            got=f"a {type(ledger).__name__}",
+            hint='Write ledger=puffer_frames.ledger("releases.jsonl").',
+        )
+    found = [one for one in ledger.entries() if certificate.dataset and one.dataset == certificate.dataset]
+    if not found:
+        raise ArgumentError(
+            "ledger",
+            rule="one with releases of the data set that the certificate names",
+            got="one without" if certificate.dataset else "a certificate that names no data set",
+            hint='Say about={"dataset": ...} when you release.',
+        )
+    claims = [_total(ledger, certificate.dataset or "")]
+    if not any(one.certificate.fingerprint == certificate.fingerprint for one in found):
+        claims.append(claim("ledger-lacks"))
+    return Releases(rows=tuple(map(_row, found[-MOST_RELEASES:])), claims=(*claims, claim("ledger-only")))
+
+
+def _row(one: Entry) -> tuple[str, ...]:
+    of = one.certificate
+    return (one.time, shown_names(of.public), shown_names(of.secret), plain(of.epsilon), plain(of.delta), one.state)
+
+
+def _total(ledger: Book, dataset: str) -> Claim:
+    try:
+        found = ledger.total(dataset=dataset)
+    except CalibrationError as error:
+        return claim("ledger-unknown", reason=shown(str(error.got)))
+    except ArgumentError:  # all of them were withdrawn
+        return claim("ledger-unknown", reason="none counts")
+    total = f"epsilon {plain(found.epsilon)}" + (f", delta {plain(found.delta)}" if found.delta else "")
+    return claim("ledger-total", total=total, rule=found.rule)
+
+
+def audit_claim(audit: object, /) -> Claim:
+    """Whether a test passed; nothing else of it, as its figures are not for the public.
+
+    Raises
+    ------
+    ArgumentTypeError
+        For what has no `passed` that is true or false.
+    """
+    if audit is None:
+        return claim("audit-none")
+    if not isinstance(audit, Test) or not isinstance(audit.passed, bool):
+        raise ArgumentTypeError(
+            "audit",
+            rule="a report with `passed`, true or false",
+            got=f"a {type(audit).__name__}",
+            hint="Give what the audit of this release has returned.",
+        )
+    return claim("audit-passed" if audit.passed else "audit-failed", kind=type(audit).__name__)
+
+
+_PAPERS: Mapping[str, str] = {
+    "[SWC17]": "Song, Wang, Chaudhuri, Pufferfish privacy mechanisms for correlated data, SIGMOD 2017",
+    "[D22]": "Ding, Kantorovich mechanism for pufferfish privacy, AISTATS 2022",
+    "[D24]": "Ding, Approximation of pufferfish privacy for Gaussian priors, IEEE TIFS 19, 2024",
+    "[DLYZ]": "Ding, Lu, Yang, Zhang, Multi-user pufferfish privacy",
+    "[SC17]": "Song, Chaudhuri, Composition properties of inferential privacy for time-series data, Allerton 2017",
+}
+"""As in the README."""
+_ALWAYS = (
+    "Kifer, Machanavajjhala, Pufferfish: a framework for mathematical privacy definitions, ACM TODS 39(1), 2014: the "
+    "definition",
+    "NIST SP 800-226, Guidelines for evaluating differential privacy guarantees, 2025",
+    "ISO/IEC 27559:2022, Privacy enhancing data de-identification framework",
+)
+
+
+def references(certificate: Fields, /) -> list[str]:
+    """The definition, the papers that the certificate names, and the standards of the checklist."""
+    first, *standards = _ALWAYS
+    return [first, *(f"{key} {text}" for key, text in _PAPERS.items() if key in certificate.source), *standards]
+
+
+_VARIANCES = {"Laplace": 2.0, "Gaussian": 1.0}
+"""Variance of noise of scale 1, by its title."""
+
+
+def use_of(certificate: Fields, /) -> list[tuple[str, list[Claim]]]:
+    """Columns, and what to do about their noise; none of answers, which are estimates already."""
+    if certificate.answers:
+        return []
+    if certificate.table:
+        margins = [claim("use-margins")] if "changed" in certificate.table else [claim("use-no-margins")]
+        return [("All columns", [*margins, claim("use-table", secret=shown_names(certificate.secret))])]
+    found = _of_noise(certificate)
+    found += [(shown(name), _of_channel(certificate, name)) for name in certificate.channels]
+    exact = [name for name, scale in certificate.scales.items() if not scale]
+    if beside := (*exact, *certificate.given, *certificate.kept):
+        found.append((shown_names(beside), [claim("use-kept")]))
+    return found
+
+
+def can_be_estimated(certificate: Fields, /) -> bool:
+    """Whether `estimate` has figures of any released column that are not those of the file itself."""
+    known = ("matrix", "count")
+    channels = certificate.channels.values()
+    return any(certificate.scales.values()) or any(word in found for found in channels for word in known)
+
+
+def _of_noise(certificate: Fields) -> list[tuple[str, list[Claim]]]:
+    """All columns of noise, in one row where nothing else was done to them."""
+    noisy = [name for name, scale in certificate.scales.items() if scale]
+    done = noisy if certificate.facts.replaced else [name for name in noisy if name in certificate.processed]
+    plain = [name for name in noisy if name not in done]
+    found = [(shown_names(done), [claim("use-processed")])] if done else []
+    if plain and certificate.noise not in _VARIANCES:
+        return [*found, (shown_names(plain), [claim("use-heavy")])]
+    if plain:
+        sizes = [_variances(certificate, name) for name in plain]
+        said = [claim("use-noise", variance=", ".join(text for text, _ in sizes))]
+        spreads = [certificate.estimated.get(name) for name in plain]
+        if all(one is not None for one in spreads) and not certificate.strata:
+            shares = [
+                "no known share" if one.spread_is_bound else f"{one.spread**2 / (one.spread**2 + size):.2g}"
+                for one, (_, size) in zip(spreads, sizes, strict=True)
+                if one is not None
+            ]
+            said.append(claim("use-slope", share=", ".join(shares)))
+        found.append((shown_names(plain), [*said, claim("use-csv")]))
+    return found
+
+
+def _variances(certificate: Fields, name: str) -> tuple[str, float]:
+    """The variance of the noise of a column in words, and the largest one of any stratum."""
+    scales = [float(found["scales"][name]) for found in certificate.strata] or [float(certificate.scales[name])]
+    sizes = [_VARIANCES[certificate.noise] * scale**2 for scale in scales]
+    text = f"{min(sizes):.4g}"
+    if min(sizes) < max(sizes):
+        text += f" to {max(sizes):.4g} (by {shown_names(certificate.given)})"
+    return text, max(sizes)
+
+
+def _of_channel(certificate: Fields, name: str) -> list[Claim]:
+    found = certificate.channels[name]
+    if "matrix" in found:
+        return [claim("use-matrix")]
+    if "count" in found and certificate.strata:
+        return [claim("use-response-strata", given=shown_names(certificate.given))]
+    if "count" in found:
+        cap = found.get("cap")
+        kept = 1.0 if cap is None else 1.0 / (1.0 + (int(found["count"]) - 1) * math.exp(-float(cap)))
+        other = (1 - kept) / max(1, int(found["count"]) - 1)
+        return [claim("use-response", kept=f"{kept:.3g}", other=f"{other:.3g}")] if kept < 1 else [claim("use-kept")]
+    preserved = {"marginal": "use-shares", "mean": "use-mean"}
+    return [claim(preserved.get(found.get("preserve") or "", "use-unknown"))]
+
 
 _ANNEX = ("noise", "channel", "calibration", "measured", "proved", "assumes", "done", "technical")
 _ROBUST = (

@@ -14,12 +14,19 @@ from typing import Any, TypeAlias
 from puffer_frames.certificates.forms import number_plain
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.text import certificate_title, headline
-from puffer_frames.doors.command.logs import LOG, check_metrics, step
-from puffer_frames.doors.command.options import PLANNED, WITH_PLAN, as_arguments, spelled
-from puffer_frames.doors.command.outcome import DONE, REFUSED, Outcome
+from puffer_frames.doors.command.options import (
+    PLANNED,
+    WITH_PLAN,
+    as_arguments,
+    as_listed,
+    as_path,
+    number,
+    spelled,
+    with_levels,
+)
+from puffer_frames.doors.command.outcome import DONE, LOG, REFUSED, Outcome, check_metrics, step
 from puffer_frames.doors.command.parser import Request
 from puffer_frames.doors.command.places import BESIDE, beside, check_places, is_folder, new_folder, written
-from puffer_frames.doors.command.values import as_listed, as_path, number, with_levels
 from puffer_frames.errors import ArgumentError, CalibrationError, PufferError, UncoveredFrameError
 from puffer_frames.frames.columns import REST, NativeFrame
 from puffer_frames.frames.csv_texts import AS_THEY_ARE, Dialect, TextRoles
@@ -44,8 +51,7 @@ from puffer_frames.verbs.comparing.comparison import compare
 from puffer_frames.verbs.ledgers.composition import together
 from puffer_frames.verbs.ledgers.entries import Entry, check_lines
 from puffer_frames.verbs.ledgers.locked_lines import look
-from puffer_frames.verbs.ledgers.release_ledger import Ledger, ledger
-from puffer_frames.verbs.ledgers.reserved import LedgerArgument
+from puffer_frames.verbs.ledgers.release_ledger import Ledger, LedgerArgument, ledger
 from puffer_frames.verbs.plans.file import FORMAT
 from puffer_frames.verbs.plans.plan import Plan, load_plan
 from puffer_frames.verbs.release import calibrate, privatize

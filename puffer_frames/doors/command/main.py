@@ -13,8 +13,19 @@ from contextlib import contextmanager
 from typing import Any
 
 from puffer_frames.doors.command.jobs import JOBS, metrics_of
-from puffer_frames.doors.command.logs import LOG, keep_stderr, log_step, logging_to_stderr, write_metrics
-from puffer_frames.doors.command.outcome import DONE, WRONG, Outcome, StoppedError, failed, say
+from puffer_frames.doors.command.outcome import (
+    DONE,
+    LOG,
+    WRONG,
+    Outcome,
+    StoppedError,
+    failed,
+    keep_stderr,
+    log_step,
+    logging_to_stderr,
+    say,
+    write_metrics,
+)
 from puffer_frames.doors.command.parser import Request
 from puffer_frames.errors import FULL_TRACEBACK
 

@@ -1,23 +1,249 @@
-"""The options of the command: the fields of the argument records of Python, with a line for each."""
+"""The options of the command: fields of the argument records of Python, and what a text means as an argument."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 from puffer_frames.certificates.about import FIELDS
-from puffer_frames.doors.command import values
 from puffer_frames.errors import ArgumentError
+from puffer_frames.frames.files import LevelKind
 from puffer_frames.mechanisms.arguments import Layout
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.noise.options import Noise
 from puffer_frames.mechanisms.sequential.options import Sequential
+from puffer_frames.noise.stable import Stable
+from puffer_frames.numbers.records import parsed
+from puffer_frames.scales.learned import Bootstrap, Contamination, Population
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.ledgers.release_ledger import Ledger
-from puffer_frames.verbs.requests.arguments import MOVED
+from puffer_frames.verbs.requests import MOVED
+
+_BELIEFS: Mapping[str, tuple[Callable[..., Any], str, Callable[[str], Any]]] = {
+    "population": (Population, "confidence", float),
+    "contamination": (Contamination, "share", float),
+    "bootstrap": (Bootstrap, "resamples", int),
+}
+"""Beliefs with a number after a colon: what makes them, of which parameter, of which type."""
+_TRUTH = {"true": True, "false": False}
+
+
+def as_path(text: object, /, *, role: str) -> Path:
+    """A path; raises ArgumentError for what is none."""
+    if isinstance(text, str) and text and "\0" not in text:
+        return Path(text)
+    raise ArgumentError(role, rule="the path of a file", got="none", hint="Write the name of a file.")
+
+
+def word(text: str, /, *, name: str) -> str:
+    """As it is: whatever takes the argument checks it."""
+    del name
+    return text
+
+
+def number(text: str, /, *, name: str) -> float:
+    """A number; raises ArgumentError."""
+    found: float = _converted(text, float, name, "a number")
+    return found
+
+
+def whole(text: str, /, *, name: str) -> int:
+    """A whole number; raises ArgumentError."""
+    found: int = _converted(text, int, name, "a whole number")
+    return found
+
+
+def number_or_word(text: str, /, *, name: str) -> float | str | None:
+    """A number, "none", or a word."""
+    del name
+    try:
+        return float(text)
+    except ValueError:
+        return None if text == "none" else text
+
+
+def names(text: str, /, *, name: str) -> list[str]:
+    """Names with commas between them, or a list of JSON, for names with commas in them."""
+    if not text.startswith("["):
+        return [part.strip() for part in text.split(",")]
+    try:
+        found = parsed(text)
+    except ValueError:
+        found = None
+    if isinstance(found, list) and all(isinstance(part, str) for part in found):
+        return found
+    raise ArgumentError(name, rule="a list of texts", got="another text", hint='Write --public \'["a,b", "c"]\'.')
+
+
+def as_listed(names: object, /) -> list[str]:
+    """One name or several as a list, without what is none: whatever takes the argument checks it."""
+    listed = names if isinstance(names, (list, tuple)) else [names]
+    return [name for name in listed if isinstance(name, str)]
+
+
+def noise(text: str, /, *, name: str) -> Any:
+    """A word, or "stable:1.7"."""
+    family, colon, alpha = text.partition(":")
+    return Stable(alpha=number(alpha, name=name)) if family == "stable" and colon else text
+
+
+def several(one: Callable[..., Any], /) -> Callable[..., Any]:
+    """A reader of one value, or of several with commas between them."""
+
+    def read(text: str, /, *, name: str) -> Any:
+        found = [one(part.strip(), name=name) for part in text.split(",")]
+        return found if len(found) > 1 else found[0]
+
+    return read
+
+
+def belief(text: str, /, *, name: str) -> Any:
+    """A word; "population:0.99", "contamination:0.01" or "bootstrap:50"; or the path of "table:FILE"."""
+    key, colon, rest = text.partition(":")
+    if key == "table" and colon:
+        return as_path(rest, role="the table of beliefs")
+    if key in _BELIEFS and colon:
+        make, parameter, kind = _BELIEFS[key]
+        return make(**{parameter: _converted(rest, kind, name, f"{key}:NUMBER")})
+    return Contamination() if key == "contamination" else Bootstrap() if key == "bootstrap" else text
+
+
+def beliefs(text: str, /, *, name: str) -> list[Any]:
+    """Several, with commas between them."""
+    return [belief(part, name=name) for part in names(text, name=name)]
+
+
+def pairs(text: str, /, *, name: str) -> list[Any]:
+    """Pairs "a:b" with commas between them, or the word "all"."""
+    found: list[Any] = []
+    for part in names(text, name=name):
+        first, colon, second = part.partition(":")
+        if not colon and part != "all":
+            raise ArgumentError(
+                name, rule="of the form a:b", got="a text without a colon", hint="Write --pairs a:b,b:c."
+            )
+        found.append((first, second) if colon else part)
+    return found
+
+
+def bounds(text: str, /, *, name: str) -> tuple[float, float]:
+    """Two numbers, "0:100"."""
+    low, colon, high = text.partition(":")
+    try:
+        return float(low if colon else "x"), float(high)
+    except ValueError:
+        raise ArgumentError(
+            name, rule="of the form LOW:HIGH", got="another text", hint=f"Write --{name}=0:100."
+        ) from None
+
+
+def domain(text: str, /, *, name: str) -> dict[str, Any]:
+    """Of a column, "age=0:100" or "job=nurse,clerk"."""
+    column, rest = _entry(text, name, "column=LOW:HIGH, or column=a,b,c")
+    if ":" in rest and "," not in rest:
+        return {column: bounds(rest, name=name)}
+    return {column: names(rest, name=name)}
+
+
+def clip(text: str, /, *, name: str) -> Any:
+    """Of all columns, "0:100", or of one, "age=0:100"."""
+    if "=" not in text:
+        return bounds(text, name=name)
+    column, rest = _entry(text, name, "column=LOW:HIGH")
+    return {column: bounds(rest, name=name)}
+
+
+def weights(text: str, /, *, name: str) -> dict[str, float]:
+    """Numbers by column, "age=1,visits=2"."""
+    entries = [_entry(part, name, "column=NUMBER") for part in names(text, name=name)]
+    found: dict[str, float] = joined([{column: number(rest, name=name)} for column, rest in entries], name=name)
+    return found
+
+
+def text_of(text: str, /, *, name: str) -> dict[str, str]:
+    """One text by name, "issuer=Our office"."""
+    key, rest = _entry(text, name, "NAME=TEXT")
+    return {key: rest}
+
+
+def joined(found: Sequence[Any], /, *, name: str) -> Any:
+    """What an option that was written several times says together: lists in a row, mappings in one.
+
+    Raises
+    ------
+    ArgumentError
+        For what cannot be said twice, and for a key that was.
+    """
+    if len(found) == 1:
+        return found[0]
+    if all(isinstance(one, list) for one in found):
+        return [entry for one in found for entry in one]
+    if all(isinstance(one, dict) for one in found):
+        keys = [key for one in found for key in one]
+        if len(set(keys)) == len(keys):
+            return {key: value for one in found for key, value in one.items()}
+    raise ArgumentError(name, rule="given once", got=f"{len(found)} of them", hint="Leave all but one out.")
+
+
+def with_levels(arguments: dict[str, Any], kinds: Mapping[str, LevelKind], /) -> dict[str, Any]:
+    """The arguments with levels in the types of their columns: "1" is a number in a column of numbers.
+
+    Raises
+    ------
+    ArgumentError
+        For a text that is no level of such a column.
+    """
+    found = dict(arguments)
+    secret = found.get("secret")
+    listed = secret if isinstance(secret, list) else [secret]
+    if isinstance(found.get("pairs"), list):
+        kind = kinds.get(str(listed[0]), "text") if len(listed) == 1 else "text"
+        given = ["all" if one == "all" else tuple(_level(x, kind, "pairs") for x in one) for one in found["pairs"]]
+        found["pairs"] = "all" if given == ["all"] else given
+    if isinstance(found.get("domain"), dict):
+        found["domain"] = {
+            column: [_level(x, kinds.get(column, "text"), "domain") for x in entry]
+            if isinstance(entry, list)
+            else entry
+            for column, entry in found["domain"].items()
+        }
+    for column, codes in found.get("null_values", {}).items():
+        found["null_values"] |= {column: [_level(code, kinds.get(column, "text"), "null_values") for code in codes]}
+    return found
+
+
+def _level(entry: Any, kind: LevelKind, name: str) -> Any:
+    if isinstance(entry, list):
+        return tuple(entry)
+    if not isinstance(entry, str) or kind == "text":
+        return entry
+    try:
+        return _TRUTH[entry.lower()] if kind == "truth" else int(entry) if kind == "whole" else float(entry)
+    except (ValueError, KeyError):
+        raise ArgumentError(
+            name,
+            rule="of the type of its column",
+            got="a text that is none",
+            hint="Write the levels as the column has them.",
+        ) from None
+
+
+def _entry(text: str, name: str, form: str) -> tuple[str, str]:
+    key, equals, rest = text.partition("=")
+    if key and equals:
+        return key.strip(), rest
+    raise ArgumentError(name, rule=f"of the form {form}", got="another text", hint=f"Write --{name} {form}.")
+
+
+def _converted(text: str, kind: Callable[[str], Any], name: str, rule: str) -> Any:
+    try:
+        return kind(text)
+    except ValueError:
+        raise ArgumentError(name, rule=rule, got="another text", hint="Write digits.") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,83 +253,83 @@ class Option:
     metavar: str
     """What is shown for its value; empty for a switch."""
     help: str
-    read: Callable[..., Any] = values.word
+    read: Callable[..., Any] = word
     """The value of a text, given the argument's name too."""
 
 
 _FLAG = ""
 PLANNED: Mapping[str, Option] = {
-    "secret": Option("COLUMN[,...]", "column to keep secret, or several", values.names),
-    "public": Option("COLUMN[,...]", "columns to release with noise; every other one if left out", values.names),
-    "epsilon": Option("NUMBER", "the privacy parameter, greater than 0", values.number),
-    "delta": Option("NUMBER", "0 (the default), or far below 1 / rows", values.number),
+    "secret": Option("COLUMN[,...]", "column to keep secret, or several", names),
+    "public": Option("COLUMN[,...]", "columns to release with noise; every other one if left out", names),
+    "epsilon": Option("NUMBER", "the privacy parameter, greater than 0", number),
+    "delta": Option("NUMBER", "0 (the default), or far below 1 / rows", number),
     "secrets": Option("WORD", "of several secret columns: joint or each"),
-    "noise": Option("NOISE", "laplace, gaussian or stable:ALPHA", values.noise),
+    "noise": Option("NOISE", "laplace, gaussian or stable:ALPHA", noise),
     "nulls": Option("WORD", "missing values: raise, drop or level"),
-    "given": Option("COLUMN[,...]", "columns released as they are, on which the guarantee conditions", values.names),
+    "given": Option("COLUMN[,...]", "columns released as they are, on which the guarantee conditions", names),
     "given_scale": Option("WORD", "each stratum its own scale, or one"),
-    "given_minimum": Option("ROWS", "strata with fewer rows of a secret have noise for the range", values.whole),
+    "given_minimum": Option("ROWS", "strata with fewer rows of a secret have noise for the range", whole),
     "given_merge": Option(_FLAG, "merge such strata into one, in the released columns too"),
     "unit": Option("COLUMN", "whose rows are protected together; say --unit-rows too"),
     "unit_rows": Option("WORD", "what is assumed of the rows of a unit: independent, repeated or any"),
-    "unit_most": Option("ROWS", "most rows of a unit", values.whole),
+    "unit_most": Option("ROWS", "most rows of a unit", whole),
     "unit_over": Option("WORD", "units with more rows: raise or sample"),
-    "releases": Option("N", "plan for so many releases of these columns", values.whole),
-    "pairs": Option("A:B[,...]", "protect these pairs of secrets alone", values.pairs),
+    "releases": Option("N", "plan for so many releases of these columns", whole),
+    "pairs": Option("A:B[,...]", "protect these pairs of secrets alone", pairs),
     "mechanism": Option("WORD", "auto, noise, remap, channel or sequential"),
-    "channel_radius": Option("SHARE", "of a channel: rows that may be wrong", values.number_or_word),
-    "channel_cap": Option("LOSS", "of a channel: largest loss under any law, or none", values.number_or_word),
+    "channel_radius": Option("SHARE", "of a channel: rows that may be wrong", number_or_word),
+    "channel_cap": Option("LOSS", "of a channel: largest loss under any law, or none", number_or_word),
     "channel_cost": Option("WORD", "of a channel: what an error costs"),
     "channel_preserve": Option("WORD", "of a channel: mean or marginal"),
-    "channel_cells": Option("N", "of a channel: cells of a column of numbers", values.whole),
-    "channel_outputs": Option("N", "of a channel: most outputs", values.whole),
+    "channel_cells": Option("N", "of a channel: cells of a column of numbers", whole),
+    "channel_outputs": Option("N", "of a channel: most outputs", whole),
     "channel_sees": Option("WORD", "of a channel: value (the default) or secret"),
     "channel_reader_cap": Option(
-        "LOSS", "of one that sees the secret: most that readers of the value learn, or none", values.number_or_word
+        "LOSS", "of one that sees the secret: most that readers of the value learn, or none", number_or_word
     ),
     "channel_weights": Option("WORD", "of one that sees the secret: mean error over rows or secrets"),
     "channel_publish_matrix": Option(_FLAG, "of a channel: put its table into the certificate"),
-    "sequential_step": Option("SHARE", "of a whole table: by what share of epsilon a column may add", values.number),
-    "sequential_known": Option("COLUMN[,...]", "of a whole table: columns that readers may know", values.names),
-    "sequential_holdout": Option("SHARE", "of a whole table: rows that attackers are tried on", values.number),
+    "sequential_step": Option("SHARE", "of a whole table: by what share of epsilon a column may add", number),
+    "sequential_known": Option("COLUMN[,...]", "of a whole table: columns that readers may know", names),
+    "sequential_holdout": Option("SHARE", "of a whole table: rows that attackers are tried on", number),
     "sequential_allow_unaudited": Option(_FLAG, "of a whole table: even where an attacker shows more than epsilon"),
-    "sequential_components": Option("N", "of a whole table: trees of the network", values.whole),
-    "sequential_smoothing": Option("ROWS", "of a whole table: as by so many rows more", values.number),
-    "sequential_contexts": Option("N", "of a whole table: most channels of a column", values.whole),
-    "sequential_cells": Option("N", "of a whole table: most cells of a column of numbers", values.whole),
-    "sequential_reader_cap": Option("LOSS", "of a whole table: most that readers of a value learn", values.number),
-    "sequential_cap": Option("LOSS", "of a whole table: largest loss of a column under any law", values.number),
-    "sequential_preserve": Option("WORD", "of a whole table: marginal or none", values.number_or_word),
-    "sequential_derived": Option("WORD", "of a whole table: auto or none", values.number_or_word),
+    "sequential_components": Option("N", "of a whole table: trees of the network", whole),
+    "sequential_smoothing": Option("ROWS", "of a whole table: as by so many rows more", number),
+    "sequential_contexts": Option("N", "of a whole table: most channels of a column", whole),
+    "sequential_cells": Option("N", "of a whole table: most cells of a column of numbers", whole),
+    "sequential_reader_cap": Option("LOSS", "of a whole table: most that readers of a value learn", number),
+    "sequential_cap": Option("LOSS", "of a whole table: largest loss of a column under any law", number),
+    "sequential_preserve": Option("WORD", "of a whole table: marginal or none", number_or_word),
+    "sequential_derived": Option("WORD", "of a whole table: auto or none", number_or_word),
     "theorem": Option("WORD", "auto, translation, gaussian, gmm, ubm, kantorovich, bernoulli or bounded"),
     "calibration": Option("WORD", "exact or theorem"),
     "beliefs": Option(
         "BELIEF[,...]",
         "fitted, empirical, only, population[:CONFIDENCE], contamination[:SHARE], bootstrap[:N], table:FILE",
-        values.beliefs,
+        beliefs,
     ),
-    "components": Option("N", "components of the Gaussian mixtures", values.whole),
-    "domain": Option("COLUMN=LOW:HIGH", "range of a column, or all its levels: job=nurse,clerk", values.domain),
-    "merge_rare": Option("ROWS", "merge levels of fewer rows into one", values.whole),
-    "weights": Option("COLUMN=NUMBER[,...]", "how much the error of a column counts", values.weights),
+    "components": Option("N", "components of the Gaussian mixtures", whole),
+    "domain": Option("COLUMN=LOW:HIGH", "range of a column, or all its levels: job=nurse,clerk", domain),
+    "merge_rare": Option("ROWS", "merge levels of fewer rows into one", whole),
+    "weights": Option("COLUMN=NUMBER[,...]", "how much the error of a column counts", weights),
     "allow_zero_noise": Option(_FLAG, "release a column that needs no noise"),
 }
 """What a plan is asked for."""
 LAID_OUT: Mapping[str, Option] = {
-    "keep": Option("COLUMN[,...]", "further columns to release as they are, outside the guarantee", values.names),
+    "keep": Option("COLUMN[,...]", "further columns to release as they are, outside the guarantee", names),
     "shuffle": Option(_FLAG, "release the rows in random order (in memory)"),
-    "clip": Option("LOW:HIGH", "clip released values, of all columns or of one: age=0:100", values.clip),
+    "clip": Option("LOW:HIGH", "clip released values, of all columns or of one: age=0:100", clip),
     "round": Option(_FLAG, "round released values to whole numbers"),
-    "publish": Option("WORD[,...]", "of a channel: expected_error, lower_bound, levels", values.names),
+    "publish": Option("WORD[,...]", "of a channel: expected_error, lower_bound, levels", names),
     "row_id": Option("COLUMN", "key the noise of a row to its number in this column"),
 }
 """The fields of `Layout`."""
 WITH_PLAN: Mapping[str, Option] = {
     **LAID_OUT,
-    "about": Option("NAME=TEXT", f"for the certificate: {', '.join(FIELDS)}", values.text_of),
+    "about": Option("NAME=TEXT", f"for the certificate: {', '.join(FIELDS)}", text_of),
     "ledger": Option("FILE", "write the release down there; say --about dataset=NAME too"),
-    "limit": Option("EPSILON", "of the ledger: what all releases of the data set may have together", values.number),
-    "limit_delta": Option("DELTA", "of the ledger: the same for delta", values.number),
+    "limit": Option("EPSILON", "of the ledger: what all releases of the data set may have together", number),
+    "limit_delta": Option("DELTA", "of the ledger: the same for delta", number),
     "allow_other_frame": Option(_FLAG, "with --plan: release other rows than those of the plan"),
     "allow_drift": Option(_FLAG, "with --plan: even if they lose more than was asked for"),
 }
@@ -114,13 +340,11 @@ COMPARING = [
     name for name in PLANNED if not name.startswith(("channel_", "sequential_")) and name != "allow_zero_noise"
 ]
 COMPARED: Mapping[str, Option] = {
-    "epsilon": Option(
-        "NUMBER[,...]", "the privacy parameter, or several; 1 if left out", values.several(values.number)
-    ),
-    "noise": Option("NOISE[,...]", "laplace, gaussian, stable:ALPHA", values.several(values.noise)),
-    "mechanism": Option("WORD[,...]", "all (the default), noise, remap or channel", values.several(values.word)),
-    "theorem": Option("WORD[,...]", "all (the default), or any of those of release", values.several(values.word)),
-    "beliefs": Option("BELIEF[,...]", "each has rows of its own; words as of release, but for only", values.beliefs),
+    "epsilon": Option("NUMBER[,...]", "the privacy parameter, or several; 1 if left out", several(number)),
+    "noise": Option("NOISE[,...]", "laplace, gaussian, stable:ALPHA", several(noise)),
+    "mechanism": Option("WORD[,...]", "all (the default), noise, remap or channel", several(word)),
+    "theorem": Option("WORD[,...]", "all (the default), or any of those of release", several(word)),
+    "beliefs": Option("BELIEF[,...]", "each has rows of its own; words as of release, but for only", beliefs),
 }
 """Those of `compare` that take several where the others take one."""
 NOT_OPTIONS = {
@@ -145,16 +369,16 @@ PARTS = [name for name in MOVED if name not in NOT_OPTIONS]
 def read(name: str, texts: Sequence[str], /, *, own: Mapping[str, Option]) -> Any:
     """The value of an option, or of a subcommand's own, that was written with these texts; raises ArgumentError."""
     option = own.get(name, OPTIONS[name])
-    return values.joined([option.read(text, name=name) for text in texts], name=name)
+    return joined([option.read(text, name=name) for text in texts], name=name)
 
 
 def read_entry(name: str, entry: Any, /, *, own: Mapping[str, Option]) -> Any:
     """The value of an entry of a config file: a text as on the command line, but for names; else as in Python."""
     option = own.get(name, OPTIONS[name])
-    if isinstance(entry, str) and option.read not in (values.names, values.word):
+    if isinstance(entry, str) and option.read not in (names, word):
         return option.read(entry, name=name)
-    if option.read is values.beliefs and isinstance(entry, list):
-        return [values.belief(one, name=name) if isinstance(one, str) else one for one in entry]
+    if option.read is beliefs and isinstance(entry, list):
+        return [belief(one, name=name) if isinstance(one, str) else one for one in entry]
     return tuple(entry) if name == "clip" and isinstance(entry, list) else entry
 
 
@@ -181,7 +405,7 @@ def as_arguments(found: Mapping[str, Any], /, *, compares: bool = False) -> dict
     if layout:
         left["layout"] = Layout(**layout)
     options = {name: left.pop(name) for name in PARTS if name in left}
-    if compares and (options or "remap" in values.as_listed(left.get("mechanism"))):
+    if compares and (options or "remap" in as_listed(left.get("mechanism"))):
         left["mechanism"] = _compared(left.get("mechanism", "all"), options, delta=left.get("delta", 0.0))
     elif not compares and (options or "mechanism" in left):
         left["mechanism"] = _mechanism(left.get("mechanism", "auto"), options)
@@ -212,9 +436,9 @@ def _compared(words: Any, options: dict[str, Any], *, delta: float) -> list[Any]
     """The argument `mechanism` of `compare`: a record for each word of it, noise and theorem; raises ArgumentError."""
     merged = {"merge_rare": options.pop("merge_rare")} if "merge_rare" in options else {}
     families, theorems = options.get("noise", ["laplace", "gaussian"][: 1 + bool(delta)]), options.get("theorem", "all")
-    ways = product(families if isinstance(families, list) else [families], values.as_listed(theorems))
+    ways = product(families if isinstance(families, list) else [families], as_listed(theorems))
     noises = [options | {"noise": family, "theorem": "auto" if one == "all" else one} for family, one in ways]
-    listed = ["noise", "remap", "channel"] if words == "all" else values.as_listed(words)
+    listed = ["noise", "remap", "channel"] if words == "all" else as_listed(words)
     return [_mechanism(word, each) for word in listed for each in ([merged] if word == "channel" else noises)]
 
 

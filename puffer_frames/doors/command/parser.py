@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from puffer_frames.certificates.version import __version__
-from puffer_frames.doors.command import values
+from puffer_frames.doors.command import options as options_module
 from puffer_frames.doors.command.options import (
     COMPARED,
     COMPARING,
@@ -315,7 +315,7 @@ class Request:
             if name in found:
                 found[name] = _schema(found[name])
         if "config" in found:
-            entries = read_config(values.as_path(found["config"], role="the config file"), known=each.known)
+            entries = read_config(options_module.as_path(found["config"], role="the config file"), known=each.known)
             held = {
                 name: read_entry(name, entry, own=each.read_otherwise)
                 for name, entry in _only(entries, each.arguments).items()
@@ -327,7 +327,7 @@ class Request:
     def path(self, name: str, /) -> Any:
         """A path that is needed; raises ArgumentError."""
         if name in self.found:
-            return values.as_path(self.found[name], role=_PLACES.get(name, f"--{name}"))
+            return options_module.as_path(self.found[name], role=_PLACES.get(name, f"--{name}"))
         word = _PLACES.get(name, _flag(name))
         raise ArgumentError(
             "the command line",
@@ -374,8 +374,12 @@ class Request:
 
 
 def _schema(texts: Iterable[str]) -> dict[str, str]:
-    pairs = [values.text_of(part, name="schema") for text in texts for part in values.names(text, name="schema")]
-    found: dict[str, str] = values.joined(pairs, name="schema")
+    pairs = [
+        options_module.text_of(part, name="schema")
+        for text in texts
+        for part in options_module.names(text, name="schema")
+    ]
+    found: dict[str, str] = options_module.joined(pairs, name="schema")
     return found
 
 

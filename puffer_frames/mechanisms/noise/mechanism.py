@@ -8,9 +8,8 @@ from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 from puffer_frames.certificates.build import of_choices
-from puffer_frames.certificates.of_release import release_statements, wider_losses
+from puffer_frames.certificates.of_release import ReleaseFacts, release_statements, wider_losses
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.certificates.release_facts import ReleaseFacts
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalRows

@@ -51,8 +51,7 @@ from puffer_frames.verbs.answers.checks import (
     errors_at,
     one_by_one,
 )
-from puffer_frames.verbs.requests.arguments import AggregateArguments, takes
-from puffer_frames.verbs.requests.drawing import Drawing
+from puffer_frames.verbs.requests import AggregateArguments, Drawing, takes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

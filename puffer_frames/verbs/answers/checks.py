@@ -23,7 +23,7 @@ from puffer_frames.numbers.arguments import Target, as_float, check_word
 from puffer_frames.papers.catalogue import PUBLISHED_FOR
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
 from puffer_frames.scales.learned import POPULATION, Contamination, Population
-from puffer_frames.verbs.requests.arguments import AggregateArguments, AnswerArguments, HistogramArguments
+from puffer_frames.verbs.requests import AggregateArguments, AnswerArguments, HistogramArguments
 
 _COLUMNS = ("epsilon", "query", "scale", "expected_error", "reach_95")
 

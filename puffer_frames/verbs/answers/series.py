@@ -36,15 +36,15 @@ from puffer_frames.scales.networks import rivals_of
 from puffer_frames.scales.series import choose_noise
 from puffer_frames.scales.series_counts import ReleasedCounts
 from puffer_frames.verbs.answers.checks import Replay, curve_of, errors_at, one_by_one
-from puffer_frames.verbs.answers.nodes import read_nodes
 from puffer_frames.verbs.answers.series_request import (
     SeriesRequest,
     check_bins,
     check_numbers,
     check_released,
     compared_mechanisms,
+    read_nodes,
 )
-from puffer_frames.verbs.requests.arguments import HistogramArguments, takes
+from puffer_frames.verbs.requests import HistogramArguments, takes
 
 NOT_HIDDEN = "for comparison: a value is hidden only where nothing else depends on it"
 

@@ -37,7 +37,7 @@ from puffer_frames.verbs.auditing.noise_tests import (
     uniform_noise,
 )
 from puffer_frames.verbs.auditing.report import AuditCheck, AuditReport, check_of, check_of_p
-from puffer_frames.verbs.requests.arguments import AggregateArguments, HistogramArguments, bind
+from puffer_frames.verbs.requests import AggregateArguments, HistogramArguments, bind
 
 _CHANCES = 6
 """So many checks rest on chance; each has this part of 1 - level."""

@@ -26,7 +26,7 @@ from puffer_frames.papers.catalogue import (
 from puffer_frames.scales.beliefs import ONLY
 from puffer_frames.scales.joint.coupled import MOST_COLUMNS
 from puffer_frames.scales.learned import Contamination, LearnedBelief
-from puffer_frames.verbs.requests.arguments import CompareArguments
+from puffer_frames.verbs.requests import CompareArguments
 
 ALL = "all"
 ANY_LAW = "any law"

@@ -53,8 +53,7 @@ from puffer_frames.verbs.comparing.alternatives import (
     of_labels,
     of_numbers,
 )
-from puffer_frames.verbs.requests.arguments import CompareArguments, takes
-from puffer_frames.verbs.requests.selections import with_names
+from puffer_frames.verbs.requests import CompareArguments, takes, with_names
 
 NOTHING_NEEDED = "private as it is: say allow_zero_noise=True"
 UNCHANGED = 1 - 1e-12

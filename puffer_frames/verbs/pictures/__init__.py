@@ -3,9 +3,8 @@
 Without matplotlib, the extra `plot`, they raise MissingPackageError.
 """
 
-from puffer_frames.verbs.pictures.losses import curve, loss, profile, quilt, robustness
+from puffer_frames.verbs.pictures.losses import curve, loss, profile, quilt, robustness, sheet
 from puffer_frames.verbs.pictures.matrices import associations, channel, distributions, released, transport
-from puffer_frames.verbs.pictures.sheets import sheet
 
 __all__ = [
     "associations",

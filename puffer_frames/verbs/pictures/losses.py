@@ -1,4 +1,4 @@
-"""Pictures of what a plan loses: along the released value, per belief and against epsilon; and of a quilt."""
+"""Pictures of what a plan loses: along the released value, per belief, against epsilon; and sheets of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from puffer_frames.errors import ArgumentTypeError
+from puffer_frames.errors import ArgumentTypeError, CalibrationError
 from puffer_frames.frames.table import small_rows
 from puffer_frames.mechanisms.noise.curves import NoisePlan, NoisyColumn, Planned, columns_of
 from puffer_frames.numbers.arguments import check_count, check_epsilon
@@ -17,7 +17,8 @@ from puffer_frames.numbers.presentation import plain, upper_text
 from puffer_frames.papers.quilt.influence import FixedStart, stationary_influence
 from puffer_frames.priors.markov import MarkovChain
 from puffer_frames.priors.prior import FloatArray
-from puffer_frames.verbs.pictures.style import COLOURS, GREY, SMALL, finish, new_axes, short, told_apart
+from puffer_frames.verbs.pictures.matrices import channel, distributions
+from puffer_frames.verbs.pictures.style import COLOURS, GREY, SMALL, finish, new_axes, new_sheet, short, told_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -316,3 +317,55 @@ def robustness(plan: NoisePlan, /, *, column: str | None = None, ax: Axes | None
     what = f"delta at ε = {plain(plan.epsilon)}" if plan.delta else "pure loss"
     title = "Loss per belief: covered (filled) or not"
     return finish(ax, title=title, x=f"{what}; dashed: asked for", y="", legend=False)
+
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def sheet(plan: Any, /) -> Figure:
+    """Draw the pictures that say most of a plan, beside one another.
+
+    Alt text: four pictures: the laws per secret before and after, the loss along the released value, the error against
+    epsilon, and what each belief loses; of a channel its matrix, the error against epsilon and the privacy profile.
+    Of several columns the laws and the loss of each.
+
+    Raises CalibrationError for a plan of which no picture can be drawn: one of labels alone, or of strata from a file.
+
+    It shows exact statistics of the table: keep it private.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, puffer_frames
+    >>> from puffer_frames import pictures
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+    >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
+    >>> len(pictures.sheet(plan).axes)
+    4
+    """
+    if plan.channels:
+        figure, axes = new_sheet(3)
+        for draw, ax in zip((channel, curve, profile), axes, strict=True):
+            draw(plan, ax=ax)
+        return figure
+    if len(plan.public) == 1 and not plan.strata and not plan.left_out:
+        figure, axes = new_sheet(4)
+        distributions(plan, ax=axes[0])
+        loss(plan, ax=axes[1])
+        curve(plan, ax=axes[2])
+        robustness(plan, ax=axes[3])
+        return figure
+    drawn = [name for name in plan.scales if plan.choices[name].empirical]
+    if not drawn:
+        raise CalibrationError(
+            "the plan",
+            rule="one with a column of numbers, whose frequencies it knows",
+            got="another one",
+            hint="Print it: its text has all figures.",
+        )
+    figure, axes = new_sheet(2 * len(drawn))
+    for k, name in enumerate(drawn):
+        distributions(plan, column=name, ax=axes[2 * k])
+        loss(plan, column=name, ax=axes[2 * k + 1])
+    return figure

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from puffer_frames.certificates.report.saved import check_path
+from puffer_frames.certificates.published import check_path
 from puffer_frames.errors import CalibrationError, PlanFileError, PufferError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.files import write_text
@@ -36,8 +36,7 @@ from puffer_frames.verbs.plans.file import codec, read_plan, write_plan
 from puffer_frames.verbs.plans.plotted import plan_page, plot_plan
 from puffer_frames.verbs.releasing.refinement import refine_release
 from puffer_frames.verbs.releasing.release import rehearse, release_rows
-from puffer_frames.verbs.requests.arguments import ReleaseArguments, method_releases
-from puffer_frames.verbs.requests.drawing import Drawing
+from puffer_frames.verbs.requests import Drawing, ReleaseArguments, method_releases
 
 
 def read(frame: NativeFrame, request: Request, asked: RowsRequest | None, /) -> tuple[Mechanism[Any], Reading[Any]]:

@@ -6,9 +6,20 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from puffer_frames.certificates.report.columns import error_picture
-from puffer_frames.certificates.report.markup import EMPTY, items, named_rows, page, paragraph, section, table
+from puffer_frames.certificates.report.markup import (
+    EMPTY,
+    Bar,
+    aside,
+    bars,
+    beside,
+    items,
+    named_rows,
+    page,
+    paragraph,
+    section,
+    table,
+)
 from puffer_frames.certificates.report.page import odds_picture, promise_claims
-from puffer_frames.certificates.report.pictures import Bar, aside, bars, beside
 from puffer_frames.certificates.report.words import claim
 from puffer_frames.errors import ArgumentError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
@@ -18,8 +29,8 @@ from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import Rows
 from puffer_frames.priors.prior import Secret
 from puffer_frames.verbs.attached import certificate_of
+from puffer_frames.verbs.pictures.losses import sheet
 from puffer_frames.verbs.pictures.matrices import released as draw_released
-from puffer_frames.verbs.pictures.sheets import sheet
 from puffer_frames.verbs.pictures.style import new_sheet
 
 if TYPE_CHECKING:

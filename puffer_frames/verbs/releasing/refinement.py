@@ -34,9 +34,8 @@ from puffer_frames.priors.prior import FloatArray
 from puffer_frames.scales.cautions import rarest_rows
 from puffer_frames.verbs.attached import certificate_of
 from puffer_frames.verbs.ledgers.refine_key import opened
-from puffer_frames.verbs.ledgers.reserved import LedgerArgument, Reserved
-from puffer_frames.verbs.requests.arguments import DrawArguments
-from puffer_frames.verbs.requests.drawing import Drawing
+from puffer_frames.verbs.ledgers.release_ledger import LedgerArgument, Reserved
+from puffer_frames.verbs.requests import DrawArguments, Drawing
 
 _RARE = 1e-9
 """Noise less probable than this is not that of a release of these rows, in this order."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.errors import warn
+from puffer_frames.errors import ArgumentError, warn
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.null_values import codes_text
 from puffer_frames.frames.roles import Roles, RowOrder
@@ -15,11 +15,37 @@ from puffer_frames.frames.table import CompleteRows
 from puffer_frames.mechanisms.request import RowsRequest
 from puffer_frames.mechanisms.seam import Fitted, Release
 from puffer_frames.noise.stream import ReleaseKey
+from puffer_frames.papers.catalogue import PUBLISHED_FOR
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.cautions import rarest_rows
 from puffer_frames.scales.drift import Batch
-from puffer_frames.verbs.releasing.refinable import check_refinable, note_rows
-from puffer_frames.verbs.requests.drawing import Drawing
+from puffer_frames.verbs.ledgers.refine_key import opened
+from puffer_frames.verbs.requests import Drawing
+
+
+def check_refinable(fitted: Fitted[Any], rows: CompleteRows, asked: RowsRequest, /) -> None:
+    """Raise ArgumentError for a key file beside a release that cannot be refined."""
+    if asked.refine_key is None:
+        return
+    changed = bool(asked.bounds) or asked.to_integers or asked.layout.shuffle or asked.seeded
+    if changed or fitted.originals(rows) is None:
+        raise ArgumentError(
+            "refine_key",
+            rule=f"given for {PUBLISHED_FOR.title} noise on numbers of a frame in memory, its rows in their order and "
+            "its values not changed after the noise",
+            got="another release",
+            hint="Leave it out: such a release cannot be refined.",
+        )
+    with opened(asked.refine_key):
+        pass
+
+
+def note_rows(fitted: Fitted[Any], rows: CompleteRows, asked: RowsRequest, fingerprint: str, /) -> None:
+    """Write down the original values of a release, in a code, where it is to be refined."""
+    values = None if asked.refine_key is None else fitted.originals(rows)
+    if asked.refine_key is not None and values is not None:
+        with opened(asked.refine_key) as file:
+            file.note(fingerprint, values)
 
 
 def release_rows(

@@ -1,19 +1,20 @@
-"""The arguments of the verbs, each written once: as a record, whose fields are the keywords of the functions."""
+"""Arguments of the verbs, each written once as a record; how noise is drawn and written down; selections of columns."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import partial, wraps
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias, TypeVar, get_args, overload
 
 from numpy.typing import ArrayLike
 
-from puffer_frames.certificates.about import About
-from puffer_frames.errors import CallError, short_traceback
-from puffer_frames.frames.columns import Name, Typed
+from puffer_frames.certificates.about import About, check_about
+from puffer_frames.certificates.record import Certificate
+from puffer_frames.errors import ArgumentError, CallError, short_traceback
+from puffer_frames.frames.columns import REST, Name, NativeFrame, Typed, as_names, selected
 from puffer_frames.frames.null_values import NullValuesArgument
 from puffer_frames.mechanisms.arguments import (
     BeliefArgument,
@@ -23,17 +24,20 @@ from puffer_frames.mechanisms.arguments import (
     NullsWord,
     PairsArgument,
     TableArguments,
+    check_layout,
 )
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.noise.options import CalibrationWord, Noise
 from puffer_frames.noise.families import NoiseArgument
-from puffer_frames.noise.stream import RandomSource
+from puffer_frames.noise.stream import RandomSource, ReleaseKey, check_rng
 from puffer_frames.numbers.records import type_hints
 from puffer_frames.priors.network import BayesianNetwork, NetworkRange
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.scales.chains import ChainArgument
 from puffer_frames.scales.learned import LearnedBelief
-from puffer_frames.verbs.ledgers.reserved import LedgerArgument
+from puffer_frames.scales.repeats import Unit
+from puffer_frames.scales.strata import Strata
+from puffer_frames.verbs.ledgers.release_ledger import Ledger, LedgerArgument, Reserved, as_ledger
 
 ProtectWord: TypeAlias = Literal["presence", "value", "value-or-absence", "replacement"]
 MechanismWord: TypeAlias = Literal[
@@ -272,3 +276,82 @@ def _miscalled(name: str, problem: str) -> CallError:
         got=f"{name}() {problem}",
         hint=f"See the help of {name}.",
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """How the noise of one release is drawn, and what its certificate says of it."""
+
+    rng: RandomSource | ReleaseKey = field(repr=False)
+    about: Mapping[str, str]
+    ledger: Ledger | None = None
+    """Where the release is written down."""
+
+    @classmethod
+    def of(cls, arguments: DrawArguments, /) -> Drawing:
+        """Raises ArgumentError, ArgumentTypeError."""
+        about = check_about(arguments.about)
+        book = as_ledger(arguments.ledger, dataset=about.get("dataset"))
+        return cls(rng=check_rng(arguments.rng), about=about, ledger=book)
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the noise can be drawn again by somebody else."""
+        return self.rng is not None and not isinstance(self.rng, ReleaseKey)
+
+    def key(self) -> ReleaseKey:
+        """A key for one release."""
+        return ReleaseKey.of(self.rng)
+
+    def reserve(self, certificate: Certificate, frame: NativeFrame, /) -> Reserved:
+        """Write a release of a frame into the ledger, if there is one, before the noise is drawn.
+
+        Raises
+        ------
+        LedgerError
+            Where it is beyond the limit.
+        """
+        return Reserved.of(self.ledger, certificate.said(self.about), frame)
+
+
+Arguments = TypeVar("Arguments", bound=TableArguments)
+
+
+def with_names(arguments: Arguments, frame: NativeFrame, labels: Sequence[Name], /) -> Arguments:
+    """The arguments with names of columns in place of selections, and of the rest.
+
+    Raises
+    ------
+    ColumnNotFoundError, ArgumentError, ArgumentTypeError
+        For what selects no column of this frame, and where there is no rest.
+    """
+    layout = check_layout(getattr(arguments, "layout", None))
+    roles = {"secret": arguments.secret, "given": arguments.given, "keep": layout.keep, "public": arguments.public}
+    asked = {role: selected(names, frame, labels, role=role) for role, names in roles.items()}
+    public = asked["public"]
+    if isinstance(public, (str, list)) and public in (REST, [REST]) and REST not in map(str, labels):
+        asked["public"] = _rest(arguments, labels, asked | {"row_id": layout.row_id})
+    kept: dict[str, Any] = {"layout": replace(layout, keep=asked.pop("keep"))}
+    return replace(arguments, **asked, **(kept if hasattr(arguments, "layout") else {}))
+
+
+def _rest(arguments: TableArguments, labels: Sequence[Name], asked: dict[str, Any]) -> list[Name]:
+    """The columns without another role, in the frame's order."""
+    given = asked["given"]
+    others = {
+        "secret": asked["secret"],
+        "given": given.columns if isinstance(given, Strata) else given,
+        "keep": asked["keep"],
+        "unit": arguments.unit.column if isinstance(arguments.unit, Unit) else (),
+        "row_id": () if asked["row_id"] is None else asked["row_id"],
+    }
+    taken = {name for role, names in others.items() for name in as_names(names, labels, role=role)}
+    rest = [label for label in labels if str(label) not in taken]
+    if not rest:
+        raise ArgumentError(
+            "public",
+            rule="a column besides the secret, given, kept, unit and row_id ones",
+            got="a frame without another one",
+            hint="Name the columns to release, and leave them out of the other arguments.",
+        )
+    return rest

@@ -1,1 +1,0 @@
-"""A certificate in the forms of public registries."""

@@ -1,1 +1,0 @@
-"""What is asked: the arguments of the verbs, checked, and the rows that they are asked of."""
