@@ -340,7 +340,8 @@ def test_means_and_regressions_by_random_labels(how, count):
         assert (np.abs(values.mean(axis=0) - true) < 4.5 * values.std(axis=0) / count**0.5).all()
         assert errors.mean(axis=0) == pytest.approx(values.std(axis=0), rel=2.5 / count**0.5)
         covered = ((ends[:, 0] <= true) & (true <= ends[:, 1])).mean(axis=0)
-        assert (np.abs(covered - 0.95).round(9) <= (0.03 if count == 400 else 0.16)).all()
+        # 30 intervals are looked at: 4 standard errors of a share of 400; in 900 other releases .938 to .960 held
+        assert (np.abs(covered - 0.95) <= (4 * (0.95 * 0.05 / count) ** 0.5 if count == 400 else 0.16)).all()
 
 
 def test_the_mean_of_a_channel_whose_table_is_published():
