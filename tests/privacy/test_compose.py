@@ -53,6 +53,9 @@ def bounded(public="score", **options):
 
 
 def test_noise_for_ranges_adds_to_itself_and_to_any_one_release():
+    alone = [release(mechanism=Noise(theorem="bounded")), release("job")]
+    assert certificate_of(alone[0]).scales["score"] == pytest.approx(np.ptp(PEOPLE["score"]) / 0.3)
+    assert compose(alone).epsilon == pytest.approx(0.6)
     ranges = [bounded("score"), bounded("visits", epsilon=0.5)]
     found = compose(ranges)
     assert (found.epsilon, found.delta, found.releases) == (pytest.approx(0.8), 0, 2)
@@ -204,10 +207,6 @@ def of_other_rows():
     [
         (lambda: [release(), release()], "randomness of the values"),
         (lambda: [release("score"), release("visits", epsilon=0.02)], "randomness of the values"),
-        (
-            lambda: [release(mechanism=Noise(theorem="bounded")), release("job")],
-            "randomness of the values",
-        ),  # an exact scale
         (lambda: [release("job"), release("score")], "randomness of the values"),
         (lambda: [release(), release(secret="sex")], "different secrets"),
         (lambda: [bounded(), bounded(pairs=[("a", "b")])], "different protected pairs"),

@@ -11,7 +11,7 @@ from puffer_frames.frames.columns import Name
 from puffer_frames.mechanisms.arguments import Options
 from puffer_frames.noise.families import NoiseArgument, noise_family
 from puffer_frames.numbers.arguments import check_flag
-from puffer_frames.papers.catalogue import check_theorem
+from puffer_frames.papers.catalogue import BOUNDED, check_theorem
 from puffer_frames.scales.beliefs import check_components
 from puffer_frames.scales.choice import check_calibration
 from puffer_frames.scales.remap import check_noise
@@ -42,11 +42,11 @@ class Noise(Options):
         components by BIC. Of 2 to 4 columns with Laplace noise it finds all scales together, exact under the observed
         frequencies of whole rows, with a small sum of scale / standard deviation. "kantorovich" pairs the observed rows
         of two secrets so that no pair is far apart, for any number of columns; "auto" does so for more than 4.
-        "bounded" gives several columns noise for the range of each, which holds whatever their joint law, and whose
-        epsilons add over releases; so does "auto" in all other cases.
+        "bounded" gives columns noise for the range of each, which holds whatever their joint law, and whose epsilons
+        add over releases; so does "auto" in all other cases.
     calibration : str
         "exact": the smallest scale that the engine confirms. "theorem": the published scale, raised where the
-        engine does not confirm it.
+        engine does not confirm it; always so with theorem="bounded".
     components : int, optional
         Number of components with theorem="gmm", "coupling" or "ubm"; by default by BIC.
     weights : mapping of column to float, optional
@@ -91,4 +91,6 @@ class Noise(Options):
     def asked(self) -> Mapping[str, Any]:
         """The word of a request is that of plan files."""
         own = {name: getattr(self, name) for name in ("theorem", "calibration", "components", "weights")}
+        if self.theorem == BOUNDED.name:  # a scale that the engine finds for the laws of a table holds under no others
+            own["calibration"] = "theorem"
         return own | {"mechanism": "remap" if self.remap else "noise", "noise": noise_family(self.family)}

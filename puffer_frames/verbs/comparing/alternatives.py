@@ -83,7 +83,7 @@ class Alternative:
             weights = options.weights if theorem == "auto" else None
             components = options.components if theorem in {each.name for each in MIXTURES} else None
             options = replace(options, theorem=theorem, weights=weights, components=components)  # type: ignore[arg-type]
-        return replace(options, calibration="theorem") if theorem == BOUNDED.name else options
+        return options
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
