@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -46,12 +47,15 @@ SUFFIXES: Mapping[str, Format] = {
     ".dta": "Stata",
 }
 BY_PANDAS: Mapping[str, tuple[Callable[[Path], Any], str]] = {
-    "Excel": (partial(pd.read_excel, keep_default_na=False, na_values=[""], engine="openpyxl"), "openpyxl"),
+    "Excel": (
+        partial(pd.read_excel, keep_default_na=False, na_values=[""], dtype=object, engine="openpyxl"),
+        "openpyxl",
+    ),
     "SPSS": (partial(pd.read_spss, dtype_backend="numpy_nullable"), "pyreadstat"),
     "Stata": (pd.read_stata, "pandas"),
 }
 """Formats that are read alone: how, and which package has the reader. In Excel only an empty cell is missing: "NA" is a
-text."""
+text, and so is a number that was written as one."""
 DTYPES = (
     *("Boolean", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float32", "Float64"),
     *("Decimal", "String", "Categorical", "Date", "Datetime", "DatetimeUTC", "Time"),
@@ -156,23 +160,19 @@ def _by_pandas(path: Path, kind: Format) -> pl.DataFrame:
             if kind == "Excel":  # pandas renames a column whose name is there twice
                 first = pd.read_excel(path, header=None, nrows=1, dtype=str, keep_default_na=False)
                 check_names_of(path.name, [str(name) for name in first.to_numpy().ravel()])
+            if kind == "SPSS":
+                _check_labels(path)
             table = read(path)
     except (PufferError, MemoryError):
         raise
     except Exception as error:  # each reader has errors of its own
         if kind == "Stata" and str(error).lstrip().startswith("Value labels"):
-            raise TableFileError(
-                f"the input {path.name!r}",
-                rule="a file of Stata with a label of its own for every code of a column",
-                got="the same label for two codes, which may be two secrets or one",
-                hint="Rename one of the labels in Stata; or release the codes, from Python: "
-                "pandas.read_stata(path, convert_categoricals=False).",
-            ) from None
+            raise _same_label(path, kind, read="read_stata(path, convert_categoricals=False)") from None
         raise ValueError from None
     columns = {}
     for name, column in table.items():
         try:
-            columns[str(name)] = pl.from_pandas(column, nan_to_null=True)
+            columns[str(name)] = _of_one_kind(column)
         except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError):
             raise TableFileError(
                 f"the column {str(name)!r}",
@@ -181,6 +181,34 @@ def _by_pandas(path: Path, kind: Format) -> pl.DataFrame:
                 hint="Mend it in the file, or write the table as CSV, where all entries are text.",
             ) from None
     return pl.DataFrame(columns)
+
+
+def _check_labels(path: Path) -> None:
+    """Raise TableFileError where two codes of a column of SPSS have one label: pandas takes them for one value."""
+    labels = import_module("pyreadstat").read_sav(str(path), metadataonly=True)[1].variable_value_labels
+    for own in labels.values():
+        if len({str(label).strip() for label in own.values()}) < len(own):
+            raise _same_label(path, "SPSS", read="read_spss(path, convert_categoricals=False)")
+
+
+def _same_label(path: Path, kind: Format, *, read: str) -> TableFileError:
+    return TableFileError(
+        f"the input {path.name!r}",
+        rule=f"a file of {kind} with a label of its own for every code of a column",
+        got="the same label for two codes, which may be two secrets or one",
+        hint=f"Rename one of the labels in {kind}; or release the codes, from Python: pandas.{read}.",
+    )
+
+
+def _of_one_kind(column: pd.Series[Any]) -> pl.Series:
+    """A column as Polars has it; raises TypeError where its objects are truth values and numbers, which are equal."""
+    if column.dtype == object:
+        there = column[column.notna()]
+        if there.empty:
+            return pl.Series(str(column.name), [None] * len(column), dtype=pl.Float64)
+        if 0 < sum(isinstance(entry, bool) for entry in there) < len(there):
+            raise TypeError
+    return pl.from_pandas(column, nan_to_null=True)
 
 
 def level_kinds(frame: NativeFrame, /) -> dict[str, LevelKind]:

@@ -498,9 +498,16 @@ def test_a_file_of_excel():
     pd.DataFrame([["a", "a"], [1, 2]]).to_excel("twice.xlsx", index=False, header=False)
     with pytest.raises(ArgumentError, match="'a' twice"):
         read("twice.xlsx")
-    pd.DataFrame({"a": [1, "x"]}).to_excel("mixed.xlsx", index=False)
-    with pytest.raises(TableFileError, match="the column 'a' must be of one type"):
-        read("mixed.xlsx")
+    for odd in ([1, "x"], [True, 1]):
+        pd.DataFrame({"a": odd}).to_excel("mixed.xlsx", index=False)
+        with pytest.raises(TableFileError, match="the column 'a' must be of one type"):
+            read("mixed.xlsx")
+    texts = {"code": ["1", "01", "1.0"], "said": ["TRUE", "true", "True"]}
+    days = {"day": [datetime.datetime(2026, 1, 1)] * 3, "none": [None] * 3, "yes": [True, None, False]}
+    pd.DataFrame(texts | days).to_excel("texts.xlsx", index=False)
+    found = read("texts.xlsx")
+    assert found.to_dict(as_series=False) == texts | days
+    assert found["none"].dtype == pl.Float64
 
 
 def test_a_file_of_spss():
@@ -508,6 +515,9 @@ def test_a_file_of_spss():
     own = pd.DataFrame({"age": [1.0, None, 3.0], "job": [1, 2, 1]})
     pyreadstat.write_sav(own, "in.sav", variable_value_labels={"job": {1: "nurse", 2: "clerk"}})
     assert read("in.sav").to_dict(as_series=False) == {"age": [1, None, 3], "job": ["nurse", "clerk", "nurse"]}
+    pyreadstat.write_sav(own, "twice.sav", variable_value_labels={"job": {1: "nurse", 2: "nurse "}})
+    with pytest.raises(TableFileError, match="the same label for two codes"):
+        read("twice.sav")
 
 
 @pytest.mark.parametrize(("name", "package"), [("in.xlsx", "openpyxl"), ("in.sav", "pyreadstat")])
