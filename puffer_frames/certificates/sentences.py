@@ -135,7 +135,8 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "table-changed": (
         "measured",
-        "The shares of changed values printed here are means over rows that were simulated from the fitted network, "
+        "The shares of changed values, or of numbers in another cell of values, that are printed here are means over "
+        "rows that were simulated from the fitted network, "
         "not counts of this release, which differs by chance and where the network is off. Of rare secrets the network "
         "knows little: of their values far more may be changed.",
     ),

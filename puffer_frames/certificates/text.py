@@ -263,9 +263,9 @@ def _changed_text(certificate: Fields) -> str:
     found = certificate.table
     texts = []
     for name, share in found["changed"].items():
-        far = f", moved by {found['moved'][name]:g}" if name in found["moved"] else ""
+        far = f", moved by {found['moved'][name]:g} from cell to cell" if name in found["moved"] else ""
         texts.append(f"{shown(name)} {100 * share:.0f} % (of a secret {100 * found['changed_most'][name]:.0f} %{far})")
-    return f"values that become others, on average: {', '.join(texts)}"
+    return f"values that become others, or numbers that get another cell of values, on average: {', '.join(texts)}"
 
 
 def _others(found: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import secrets
 import tempfile
@@ -17,7 +18,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from puffer_frames.errors import ArgumentTypeError, CalibrationError, PufferWarning, RowOrderWarning
+from puffer_frames.errors import ArgumentTypeError, CalibrationError, PufferWarning, RowOrderWarning, TableFileError
 from puffer_frames.frames import kept, summary
 from puffer_frames.frames.arrow import readable
 from puffer_frames.frames.coded import Coded, Numbered, some_entries
@@ -477,18 +478,27 @@ _MOST_IN_MEMORY = 1 << 20
 
 
 def _held(batches: Iterator[pa.RecordBatch], *, rows: int) -> pa.Table:
-    """A table of all batches. Of many rows they lie in a temporary file, mapped to memory, whose name is taken away at
-    once: it goes with the table. Windows keeps no file without a name.
+    """A table of all batches. Of many rows they lie in a temporary file without a name, mapped to memory: it goes with
+    the table, or with the process. Windows keeps no file without a name.
     """
     if rows <= _MOST_IN_MEMORY or os.name == "nt":
         return pa.Table.from_batches(batches)
     first = next(batches)
-    with tempfile.NamedTemporaryFile(prefix="puffer-", suffix=".arrows") as file:
-        with pa.ipc.new_stream(file, first.schema) as writer:
-            for batch in chain([first], batches):
-                writer.write_batch(batch)
-        file.flush()
-        return pa.ipc.open_stream(pa.memory_map(file.name)).read_all()
+    try:
+        with tempfile.TemporaryFile() as file:
+            with pa.ipc.new_stream(file, first.schema) as writer:
+                for batch in chain([first], batches):
+                    writer.write_batch(batch)
+            file.flush()
+            held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return pa.ipc.open_stream(pa.py_buffer(held)).read_all()
+    except OSError as error:
+        raise TableFileError(
+            "the temporary file of a large release",
+            rule="written whole",
+            got=error.strerror or type(error).__name__,
+            hint="Set TMPDIR to a folder with more room. What the ledger has of this release can be withdrawn.",
+        ) from None
 
 
 def _hash_sql(roles: Roles, seed: int) -> str:

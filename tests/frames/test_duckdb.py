@@ -1,5 +1,7 @@
 """What DuckDB relations have of their own: SQL, names, sources of every kind, rows that change, and their order."""
 
+import errno
+import os
 import tempfile
 
 import numpy as np
@@ -16,7 +18,14 @@ from test_own import people as people_to_drop
 
 import puffer_frames
 from puffer_frames import KeptColumnWarning, Layout, Noise, PufferError, RowOrderWarning, certificate_of, verify
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, PriorError, UncoveredFrameError
+from puffer_frames.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CalibrationError,
+    PriorError,
+    TableFileError,
+    UncoveredFrameError,
+)
 from puffer_frames.frames import duckdb as duckdb_module
 from puffer_frames.frames import duckdb as tables
 from puffer_frames.frames import kept
@@ -304,3 +313,14 @@ def test_a_large_release_lies_in_a_file_without_a_name(connection, relation, tmp
     puffer_frames.write_parquet(found, tmp_path / "out.parquet")
     assert puffer_frames.read_certificate(tmp_path / "out.parquet").verify(found) == "unsigned: cannot be trusted"
     assert connection.sql("SELECT count(*) FROM found").fetchall() == [(found.num_rows,)]
+
+
+def test_a_large_release_that_fits_on_no_disk(relation, monkeypatch):
+    def full(*_args, **_options):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(tables, "_MOST_IN_MEMORY", 10)
+    monkeypatch.setattr(tables.mmap, "mmap", full)
+    with pytest.raises(TableFileError, match="No space left") as caught:
+        release(relation, layout=Layout(row_id="id"))
+    assert "Set TMPDIR" in str(caught.value)

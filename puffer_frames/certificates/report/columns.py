@@ -14,9 +14,9 @@ _HEADS = ("Column", "What was done", "Scale", "Mean error", "Spread", "Error of 
 _CHANGED_HEADS = (
     "Column",
     "What was done",
-    "Values changed",
+    "Values changed; of numbers, cells",
     "Of the secret with most changes",
-    "Numbers move by, on average",
+    "Numbers move from cell to cell by, on average",
 )
 _ANY_LEVELS = "any law of these levels (pure loss)"
 _OF_ROWS = "the frequencies of these rows"

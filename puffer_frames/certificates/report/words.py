@@ -145,7 +145,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     "use-margins": (
         "measured",
         "Compute figures from the file as it is. On average, and under the network: the share of rows with some values "
-        "of a column is off by at most its share of changed values, of several columns by at most the sum of theirs; "
+        "of a column, or with numbers in whole cells of it, is off by at most its share of changed values, of several "
+        "columns by at most the sum of theirs; "
         "the mean of all rows is off by at most what the column moves, and the distance of values to that of their "
         "cell. Mostly these are off by far less. Means by group and slopes have no such margin: where "
         'you need one, ask for a release with mechanism="noise".',
