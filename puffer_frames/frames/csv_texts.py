@@ -149,11 +149,21 @@ DIALECT = ("separator", "decimal", "thousands", "encoding", "null_values", "comm
 """The fields of `Dialect`, which are options of the command."""
 
 
+_AMBIGUOUS = re.compile(r"=[^,]*,\d+(?:,|$)")
+
+
 def _listed(entries: Any) -> Iterable[str]:
     """Texts, of which one may be several with commas between them."""
     texts = [entries] if isinstance(entries, str) else list(entries)
     if not all(isinstance(text, str) for text in texts):
         raise ArgumentError("null_values", rule="texts", got="others", hint='Write null_values = ["NA", "income=-9"].')
+    if any(_AMBIGUOUS.search(text) for text in texts):
+        raise ArgumentError(
+            "null_values",
+            rule="codes of a column with its name before each, and a point for the decimals",
+            got="a number after the code of a column: its second code, its decimals, or a code of every column",
+            hint="Write the name and = before each code of a column, and codes of every column first.",
+        )
     return [part for text in texts for part in text.split(",")]
 
 

@@ -457,6 +457,8 @@ def test_texts_that_stand_for_a_missing_value():
     said = run("release", "in.parquet", "no.csv", "--plan", "in.csv.json", *marks)
     assert (said.code, "left out with --plan" in said.err) == (2, True)
     assert run("release", "in.csv", "mixed.csv", *words, "--null-values", "pay=none,pay=9999").code == 0
+    unclear = run("release", "in.csv", "no.csv", *words, "--null-values", "pay=-9,5")
+    assert (unclear.code, "a number after the code of a column" in unclear.err) == (2, True)
     absent = run("release", "in.csv", "no.csv", *words, "--null-values", "wage=9999")
     assert (absent.code, "wage" in absent.err) == (2, True)
 
