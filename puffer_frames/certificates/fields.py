@@ -169,7 +169,7 @@ class Fields:
     channels: Annotated[Mapping[str, Mapping[str, Any]], by_name(_CHANNEL), Since(minor=2)] = field(
         default_factory=dict
     )
-    """Of columns that were released through a channel, which have no scale: what counts as error ("cost"), with which
+    """For columns that were released through a channel, which have no scale: what counts as error ("cost"), with which
     probability each row may be replaced by anything ("radius"), the loss under any law at all ("cap"), what is kept on
     average ("preserve"); the released levels ("levels") where they are public, and what of the plan the curator chose
     to print: "expected_error", "lower_bound", and "inputs" with "matrix". Of labels beside other columns also how many
@@ -178,14 +178,14 @@ class Fields:
     given: Annotated[tuple[str, ...], Since(minor=3)] = ()
     """Names of columns that were released as they were, and on which the guarantee conditions."""
     strata: Annotated[tuple[Annotated[Mapping[str, Any], _STRATUM], ...], Since(minor=3)] = ()
-    """Where the scale depends on these: per stratum its values ("given") and its scales ("scales"), per column; of
+    """Set where the scale depends on these: per stratum its values ("given") and its scales ("scales"), per column; of
     columns of labels the loss of a label under any law ("caps"), None of labels that stay as they are."""
     unit: Annotated[str | None, Since(minor=3)] = None
     """Name of the column whose rows of one value are protected together, where there is one."""
     unit_rows: Annotated[_Several, Since(minor=3)] = 1
-    """So many rows of a unit, at most, are protected together."""
+    """The most rows of a unit that are protected together."""
     releases: Annotated[_Several, Since(minor=3)] = 1
-    """So many releases of these columns, with these scales, have the guarantee together."""
+    """How many releases of these columns, with these scales, have the guarantee together."""
     refines: Annotated[tuple[Annotated[Mapping[str, Any], _REFINED], ...], Since(minor=3)] = ()
     """Earlier releases of the same rows with more noise, the first one first, each with its "fingerprint", "epsilon"
     and "scales" per column: they and this release together have the guarantee of this one."""
@@ -195,7 +195,7 @@ class Fields:
     """What was done to the noisy values of a column, at no cost: "round", whether they were rounded to integers, then
     "clip", the bounds to which they were clipped, or None."""
     table: Annotated[Mapping[str, Any], raw(type="object"), Since(minor=6)] = field(default_factory=dict)
-    """Of a whole table that was released column by column: the rows that the plan was made from ("planned"), its
+    """For a whole table that was released column by column: the rows that the plan was made from ("planned"), its
     network ("trees", "smoothing"), the columns in the order of their release ("order") and those computed from others
     ("derived"), the share of epsilon of a column ("step"), the bounds for readers who know the row ("reader_loss") and
     for any ("cap"); what was measured under networks fitted again ("refits") and by attackers ("attacks"). Under the

@@ -139,7 +139,7 @@ def _nullable(form: Form) -> Form:
 
 
 def _listed(args: tuple[Any, ...]) -> Form:
-    """Of a tuple of any length, or of entries of one type and a fixed number."""
+    """The form of a tuple: of any length, or of a fixed number of entries of one type."""
     form = form_of(args[0])
     count = {} if args[-1] is Ellipsis else {"minItems": len(args), "maxItems": len(args)}
     return Form(

@@ -25,7 +25,7 @@ _LAWS = {
 
 
 _MOST_NAMED = 8
-"""So many units are named."""
+"""The most units that a sentence names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,7 +61,7 @@ class ReleaseFacts:
     seeded: bool
     """Whether the noise came from a seed."""
     responses: Mapping[str, tuple[int, float, float]]
-    """Of columns of labels with randomised response the number of levels, and the least and largest share of changed
+    """For columns of labels with randomised response: the number of levels, and the least and largest share of changed
     labels in any stratum."""
     repeats: Repeats
     """How many rows of a unit and how many releases the guarantee is for."""
@@ -303,7 +303,7 @@ def _seen(facts: ReleaseFacts) -> Iterator[Statement]:
 
 
 def weak(target: Target, rows_per_secret: Mapping[Secret, int], /, *, rows: int) -> Iterator[Statement]:
-    """That the guarantee says little: of a large epsilon or delta, and of secrets in few rows."""
+    """Sentences that say when the guarantee is weak: a large epsilon or delta, or secrets in few rows."""
     few = few_rows(rows_per_secret)
     if few:
         more = f" and {len(few) - _MOST_NAMED:,} more" if len(few) > _MOST_NAMED else ""
@@ -343,7 +343,7 @@ def _losses(facts: ReleaseFacts) -> Iterator[Statement]:
 
 
 def _of_fits(facts: ReleaseFacts) -> Iterator[Statement]:
-    """Of fitted models that are left out, or that decide the noise."""
+    """Sentences about fitted models that are left out, or that decide the noise."""
     for name, choice in facts.choices.items():
         if choice.left_out is not None:
             yield say("fit-left-out", what=shown(name))
@@ -353,7 +353,7 @@ def _of_fits(facts: ReleaseFacts) -> Iterator[Statement]:
 
 
 def absent_secrets(batch: Batch, /, *, of: int) -> Iterator[Statement]:
-    """That rows which the plan was not made from lack some of its secrets."""
+    """A sentence for rows that the plan was not made from and that lack some of its secrets."""
     if batch.absent:
         rest = "the loss was measured for the others" if batch.observed else "no two are left to compare"
         yield say("absent-secrets", absent=f"{batch.absent:,}", of=f"{of:,}", rest=rest)

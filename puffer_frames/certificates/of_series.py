@@ -37,7 +37,7 @@ class SeriesFacts:
     estimated: bool
     """Whether the chain was estimated."""
     population: Population | None
-    """Where the chains are all that the series do not refute."""
+    """Set where the chains are all those that the series do not refute."""
     start_estimated: bool
     """Whether the law of the first state was."""
     counts: bool

@@ -44,7 +44,7 @@ JSON_SCHEMA: Mapping[str, Any] = {
     "title": "puffer_frames certificate",
     **object_schema(FORMS, required=["schema", *REQUIRED], closed=False),
 }
-"""Of the record; docs/certificate.schema.json has the docstrings of the fields too."""
+"""The JSON Schema of the record; docs/certificate.schema.json also has the docstrings of the fields."""
 
 
 def check_plain(plain: object, /) -> None:
@@ -109,7 +109,7 @@ def _check_sentences(plain: Mapping[str, Any]) -> None:
 
 
 def _mandatory(plain: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Of each of these at least one must be there."""
+    """Groups of sentences: a record must have at least one sentence of each group."""
     noisy = any(float(scale) for scale in plain["scales"].values()) or plain["noise"] in ("channel", "sequential")
     if plain["reproducible"] and noisy:
         yield ("warning-seed",)
@@ -358,7 +358,7 @@ def _short(name: str) -> str:
 
 
 MOST_VALUES = 12
-"""So many values of the secret are named."""
+"""The most values of the secret that a certificate names."""
 
 Verdict: TypeAlias = Literal[
     "intact", "unsigned: cannot be trusted", "intact, signature not checked", "derived", "uncovered", "forged"

@@ -22,7 +22,7 @@ class Statement:
 
 
 def of_keys(statements: Iterable[Statement], keys: Collection[str], /) -> list[Statement]:
-    """Those to print in one place, in the order in which they stand. What is true of a release is in its facts."""
+    """The statements to print in one place, in their order. What is true of a release is in its facts."""
     return [one for one in statements if one.key in keys]
 
 

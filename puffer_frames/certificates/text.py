@@ -35,7 +35,7 @@ _NEARLY = 1e-9
 _EQUAL = 1.005
 """Scales whose ratio is below this are as good as the same."""
 _FEW_COLUMNS = 4
-"""Of more columns one line says what the noise leaves of them."""
+"""With more columns than this, one line says what the noise leaves of all of them."""
 COSTS = {
     "absolute": "mean absolute error",
     "change": "share of changed values",
@@ -304,7 +304,7 @@ def _usefulness_texts(certificate: Fields) -> list[str]:
 
 
 def _useless_text(certificate: Fields) -> str:
-    """Of many columns those whose noise is larger than the error of one constant."""
+    """The columns, where there are many, whose noise is larger than the error of one constant."""
     useless = [n for n, found in certificate.estimated.items() if certificate.expected_error[n] > found.constant_error]
     if not useless:
         return "in every column the noise is smaller than the error of its median in place of every value"

@@ -54,7 +54,7 @@ from puffer_frames.verbs.requests import DrawArguments, Drawing, PrivatizeArgume
 
 _COMPLEX = "Complex data not supported"
 MOST_CERTIFICATES = 1000
-"""So many are kept, of some kilobytes each."""
+"""The most certificates that are kept; each has some kilobytes."""
 _TAKEN = ("mechanism", "layout")
 _PLANNED = tuple(field.name for field in fields(CalibrateArguments))
 

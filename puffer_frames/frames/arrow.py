@@ -15,7 +15,7 @@ from puffer_frames.errors import ColumnTypeError
 _UUID = "arrow.uuid"
 """Polars reads them as the bytes that they are."""
 DIGITS = 38
-"""Of decimals of Polars, at most. In a plan over a Parquet file its schema may have more."""
+"""The most digits of a Polars decimal. In a plan over a Parquet file its schema may have more."""
 _EXTENSION: Any = getattr(pl, "BaseExtension", ())
 """Dtypes of Polars (from 1.36 on) that PyArrow may not know, or that end the process on the way back."""
 _UNREAD = (

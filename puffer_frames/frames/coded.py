@@ -158,7 +158,7 @@ def _unknown(places: Codes, levels: Sequence[Level]) -> int:
 
 
 def known_levels(levels: Levels, dtype: nw.dtypes.DType, /) -> Sequence[Level]:
-    """Those that a column of this dtype may have."""
+    """The levels that a column of this dtype can hold."""
     return levels if fits(dtype, levels) else [level for level in levels if fits(dtype, [level])]
 
 
@@ -318,7 +318,7 @@ def _parsed(texts: pl.Series) -> FloatArray | None:
 _SPREAD = 4
 """Integers within so many times their number are looked up in a table, not hashed."""
 _FEW = 1 << 10
-"""So many labels are sorted as Python has them."""
+"""At most this many labels are sorted as Python objects."""
 _OLD = int(pd.__version__.partition(".")[0]) < 3
 
 
@@ -366,7 +366,7 @@ def _is_odd(entries: pd.Series[Any]) -> bool:
 
 
 def _of_integers(integers: NDArray[Any]) -> tuple[IndexArray, list[Secret]]:
-    """Of integers of at most 64 bits."""
+    """Numbers and values of integers of at most 64 bits."""
     least, most = int(integers.min()), int(integers.max())
     if most - least >= _SPREAD * integers.size or most >= 2**63:
         return _in_order(*pd.factorize(integers))
@@ -384,7 +384,7 @@ def _in_order(codes: NDArray[Any], found: Any) -> tuple[IndexArray, list[Secret]
 
 
 def _ranks(order: IndexArray) -> IndexArray:
-    """Where each place is in an order of all of them."""
+    """The rank of each place in an order of all places."""
     ranks = np.empty(order.size, dtype=np.intp)
     ranks[order] = np.arange(order.size)
     return ranks

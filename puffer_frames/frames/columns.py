@@ -225,7 +225,7 @@ _WITH_COMMAS = re.compile(r"[0-9]{1,3}(\.[0-9]{3})+(,[0-9]*)?|[0-9]*,?[0-9]*")
 """Points before decimals and commas between thousands; and the other way round."""
 _CODE = re.compile(r"\s*0[0-9]+\s*")
 _FEWEST, _MOSTLY = 5, 0.9
-"""So many different numbers, and such a share of numbers among the different texts, are no labels such as "1", "2+"."""
+"""This many different numbers, and this share of numbers among the texts, are no labels such as "1", "2+"."""
 
 
 def are_written_numbers(texts: Iterable[object], /) -> bool:

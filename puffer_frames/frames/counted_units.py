@@ -46,7 +46,7 @@ VALUES, ROWS, UNITS, LAST = "values", "rows", "units", "last"
 _LOOK, _FEW = 1 << 16, 16
 """Rows that are looked at for their values, and how many of these are few: each is counted by itself."""
 _IN_WORD = 6
-"""So many counts share a word: each has ten bits or more."""
+"""How many counts share a word: each has at least ten bits."""
 
 
 class PlanTable(Protocol):
@@ -202,7 +202,7 @@ def _present(frame: Any, name: str) -> Any:
 def _with_few_values(
     frame: Any, parts: Sequence[Any], count: int, asked: UnitColumns, groups: list[str], engine: UnitEngine
 ) -> _Found | None:
-    """Where a look at some rows finds few values: how often each unit has each; None where there are others as well."""
+    """How often each unit has each value; None where a look at some rows finds many different values."""
     if asked.unit is None or asked.value is None:
         return None
     seen = engine.read(nw.to_native(frame.select(UNIT, VALUE).head(_LOOK)))
@@ -271,7 +271,7 @@ class Tallies:
     levels: pl.Series
     """The values."""
     bits: int
-    """Of a count."""
+    """Bits of a count."""
 
     def words(self) -> dict[str, nw.Expr]:
         """What a row adds to each word, by its name: a power of two for a value in the word."""

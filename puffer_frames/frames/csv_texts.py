@@ -175,7 +175,7 @@ class TextRoles:
     """Secret, given, unit and kept columns. They become numbers or booleans only where these are written as the texts
     are: `1` and `01` are two secrets, and a kept `02116` is released as it is."""
     alike: tuple[str, ...] = ()
-    """Those of them that say which rows belong together: a number that is written in two ways is warned about."""
+    """The columns among them that say which rows belong together: a number written in two ways is warned about."""
     public: tuple[str, ...] = ()
     """They become numbers, however these are written, where all texts but those for missing values are numbers. "rest"
     alone is every column without another role."""

@@ -34,7 +34,7 @@ class Draws:
 
     @classmethod
     def of(cls, draws: Sequence[Draw], /, *, public: Sequence[str]) -> Draws:
-        """Those of a release of these columns.
+        """The draws of a release of these columns.
 
         Raises
         ------
@@ -138,7 +138,7 @@ class NoiseStep:
     def of(
         cls, draws: Draws, roles: Roles, /, *, names: Sequence[str], firsts: Sequence[int] | None = None
     ) -> NoiseStep:
-        """Of a release of a frame whose columns have these names."""
+        """The step for a release of a frame whose columns have these names."""
         public, kept = roles.plain("public"), roles.plain("keep")
         plain = {name: alias for alias, name in (kept | public).items()}
         return cls(
@@ -199,7 +199,7 @@ class Released:
     """A released frame, and what its certificate says of it."""
 
     frame: NativeFrame
-    """Of the kind that was given."""
+    """A frame of the kind that was given."""
     rows: int
     """Number of rows."""
     sample: Mapping[str, FloatArray]

@@ -108,7 +108,7 @@ def cell_sql(column: str, cells: Cells, /, alias: str = "value") -> dict[str, st
 
 
 def warn_of_order_in_relation(rows: Any, roles: Roles, /, *, counts: Sequence[int]) -> list[RowOrderWarning]:
-    """Of rows with columns `secret_0`, ... and `public_0`, ..., as one pass gives them."""
+    """Warn of the row order; one pass gives the rows, with columns `secret_0`, ... and `public_0`, ..."""
     own, public = list(roles.plain("secret")), list(roles.plain("public"))
     coded = [name for name in public if roles.holds_labels(name)]
     columns = {name: name for name in own}
@@ -144,7 +144,7 @@ def _bits(entries: pl.Series, seed: int) -> NDArray[np.uint64]:
 
 
 def warn_of_kept_in_relation(rows: Any, roles: Roles, /, *, count: int) -> list[PufferWarning]:
-    """Of so many rows that have a number; some of them are looked at, and all where these raise suspicion."""
+    """Warn of kept columns of `count` numbered rows: some are looked at, and all where these raise suspicion."""
     names, others = roles.plain("keep"), roles.without_given().plain("secret", "public")
     step = -(-count // kept.ROWS)
     some = rows if step == 1 else rows.filter(f"hash({NUMBER}) % {step} = 0")
@@ -158,7 +158,7 @@ def warn_of_kept_in_relation(rows: Any, roles: Roles, /, *, count: int) -> list[
 
 
 def relation_evidence(rows: Any, own: Sequence[str], target: str, /) -> Evidence:
-    """Of all rows, by SQL."""
+    """What SQL counts of all rows."""
     keys = ", ".join(own)
     counts = rows.aggregate(f"{keys}, {target}, count(*) AS n", f"{keys}, {target}")
     sizes = counts.aggregate(f"{keys}, CAST(sum(n) AS BIGINT) AS size, max(n) AS most", keys)
@@ -252,7 +252,7 @@ class DuckTable(PlanTable):
         return self._schema(names) if names else {}
 
     def fingerprint(self, *, like: str = "") -> str:
-        """Of the rows as they come."""
+        """The fingerprint of the rows in the order in which they come."""
         return self.in_memory().fingerprint(like=like)
 
     def metadata(self) -> dict[str, Any] | None:
@@ -350,7 +350,7 @@ class DuckRows(CountedRows):
     found: Mapping[str, Any]
     """What one pass over the rows found."""
     seed: int
-    """Of the hash of a row, by which a later pass is compared with the first."""
+    """The seed of a row's hash, which compares a later pass with the first."""
     layout: RowOrder
     nulls: str
 
@@ -394,7 +394,7 @@ class DuckRows(CountedRows):
         )
 
     def _std(self, k: int) -> float:
-        """Of a column of many rows, which may be counted in cells; scaled, so that no square is too large."""
+        """The standard deviation of a column, which may be counted in cells; scaled, so that no square overflows."""
         ends = [abs(float(end)) for end in (self.found[f"low_{k}"], self.found[f"high_{k}"]) if end is not None]
         if self.found["rows"] <= summary.EXACT_ROWS or not ends or not max(ends):
             return 0.0
@@ -422,7 +422,7 @@ class DuckRows(CountedRows):
         return _hash_sql(self.roles, self.seed)
 
     def warnings(self, counts: Sequence[int], /) -> list[PufferWarning]:
-        """Of the order that DuckDB gives the rows now, and of the kept columns."""
+        """Warnings of the order in which DuckDB now gives the rows, and of the kept columns."""
         found: list[PufferWarning] = []
         if not self.layout.shuffle:
             found += warn_of_order_in_relation(self.rows, self.roles.without_given(), counts=counts)

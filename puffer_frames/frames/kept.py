@@ -266,7 +266,7 @@ def _needed(
     tested: NDArray[np.bool_],
     /,
 ) -> tuple[str, ...]:
-    """Those columns of several without which the guess is worse."""
+    """The columns without which the guess is worse."""
     left = list(names)
     for name in reversed(names):
         fewer = [own for own in left if own != name]
@@ -361,7 +361,7 @@ def _sorts(kept: FloatArray | None, secrets: IndexArray) -> float | None:
 
 
 PLACES = 8
-"""So many elements of a list are looked at one by one, and so many frequent words of a text."""
+"""How many elements of a list, and how many frequent words of a text, are looked at one by one."""
 MOST_PARTS = 16
 """Fields and elements of a column, at most; what is beyond is looked at as text."""
 _DEPTH = 4

@@ -62,7 +62,7 @@ def require_rows(frame: NativeFrame, /) -> None:
 
 
 FEWEST = 32
-"""So many different rows tell rows from those of other records.
+"""How many different rows tell a set of rows from the rows of other records.
 
 Other records, drawn independently from any law, give the same rows in any order with a chance of at most
 32! / 32**32 < 2e-13. For n rows with counts c are likeliest under their own frequencies, where the chance is
@@ -72,7 +72,7 @@ where every count is 1.
 _FIRST = 4096
 """Rows that are looked at first for different ones."""
 _WORDS = 2
-"""Of 64 bits in the hash of a row: nobody but the curator, who has the rows, compares them."""
+"""Words of 64 bits in the hash of a row: only the curator, who has the rows, compares hashes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -80,9 +80,9 @@ class RowsIdentity:
     """What tells the rows of a frame from those of another one: hashes of raw values, to be kept with the data."""
 
     rows: str
-    """Of the rows, in whatever order they stand."""
+    """The digest of the rows in any order."""
     order: str
-    """Of the rows in their order."""
+    """The digest of the rows in their order."""
     telling: bool
     """Whether other records will not give the same rows: `FEWEST` of them are different, or they are numbered."""
     numbers: Numbers | None
@@ -92,7 +92,7 @@ class RowsIdentity:
 
     @classmethod
     def of(cls, table: LocalTable, roles: Roles, /, *, start: int) -> RowsIdentity:
-        """Of the secret, public and given columns, and of the numbers of the rows.
+        """The identity of the secret, public and given columns, and of the numbers of the rows.
 
         Raises
         ------
@@ -129,7 +129,7 @@ class RowsIdentity:
 
 
 def _entries(frame: Frame, name: str, roles: Roles) -> Entries:
-    """Of a column; numbers and truth values that are equal have the same, and both zeros too."""
+    """The entries of a column; equal numbers and truth values have equal entries, and so have both zeros."""
     dtype = frame.schema[name]
     if dtype.is_float() or dtype.is_boolean() or (name in roles.public and dtype.is_decimal()):
         floats = np.asarray(column(frame, name).cast(nw.Float64).to_numpy(), dtype=np.float64)

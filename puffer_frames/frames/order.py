@@ -140,7 +140,7 @@ _CLUSTERED = 0.5
 _HALF = 0.5
 """Share of what a random order has, below which neighbours are too much or too little alike."""
 _DEVIATIONS = 4.0
-"""Of the number of repeats below that of a random order, whose lower tail is lighter than the normal one."""
+"""Standard deviations below a random order's number of repeats; its lower tail is lighter than the normal one."""
 _LAGS = range(1, 65)
 """Distances at which secrets are compared."""
 _KAPPA = 0.2
@@ -170,7 +170,7 @@ class Sample:
     secrets: IndexArray
     """Numbers of the joint secrets, from 0, shape (parts, windows, rows of a window)."""
     others: tuple[IndexArray, ...]
-    """Of the single columns of a joint secret, and of groups of neighbouring values, of the same shape."""
+    """The single columns of a joint secret, and groups of neighbouring values; all of the same shape."""
     public: tuple[FloatArray, ...]
     """Values of each public column, of the same shape."""
 

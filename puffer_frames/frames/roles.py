@@ -324,7 +324,7 @@ def row_numbers(frame: Frame, roles: Roles, /) -> Numbers | None:
 
 
 def missing(values: nw.Series[Any], /) -> NDArray[np.bool_]:
-    """Where a column is null or NaN."""
+    """Whether each value is null or NaN."""
     null: NDArray[np.bool_] = values.is_null().to_numpy().astype(bool)
     if values.dtype.is_float():
         null = null | np.isnan(np.asarray(values.cast(nw.Float64).fill_null(0.0).to_numpy(), dtype=np.float64))

@@ -77,7 +77,7 @@ LATEST = 2**61
 _NEAR = 1e-9
 """Relative difference of two steps of float times that counts as none."""
 _USUAL = 0.5
-"""Where fewer than this share of the steps are the usual one, there is no usual step."""
+"""The least share of the steps that the usual step must have; below it there is no usual step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +187,7 @@ _MOST_PLACES = 4
 """A line has at most so many places per row, and some more."""
 _FEWEST_PLACES = 1 << 16
 _CHUNK = 1 << 22
-"""So many places are looked at together."""
+"""How many places are handled together."""
 
 
 Times: TypeAlias = NDArray[np.int64]
@@ -195,7 +195,7 @@ Times: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Where the times of each unit lie on the line."""
+    """The places of each unit's times on the line."""
 
     low: Times
     """The first time of each unit, shape (units,)."""
@@ -233,7 +233,7 @@ class Timeline:
 
     @classmethod
     def of(cls, owner: IndexArray, times: Times, held: IndexArray, /, *, states: int) -> Timeline | None:
-        """Of rows in memory, by the number of their unit; None where places are many or a time occurs twice."""
+        """The timeline of rows in memory, by their unit's number; None where places are many or a time occurs twice."""
         units = int(owner.max()) + 1
         low, high = np.full(units, np.iinfo(np.int64).max), np.full(units, np.iinfo(np.int64).min)
         np.minimum.at(low, owner, times)
@@ -292,7 +292,7 @@ class Timeline:
         return sizes * self.layout.step, often
 
     def _runs(self, least: int) -> tuple[IndexArray, IndexArray]:
-        """Where runs of places of one unit begin that hold at least this, and the places after their ends."""
+        """Starts of the runs of one unit's places that hold at least `least`, and the places after their ends."""
         starts, ends = list[IndexArray](), list[IndexArray]()
         earlier = False
         for a, b in self._chunks():

@@ -24,11 +24,11 @@ from puffer_frames.priors.summary import Counts, JointCounts, Level, LevelCounts
 FEWEST_CELLS, MOST_CELLS = 1 << 12, 1 << 16
 """A column of many rows and values is counted in so many cells, between its extremes."""
 MOST_PASSES = 3
-"""Where the values lie in few of the cells, they are counted again in narrower ones, so often at the most."""
+"""How often, at most, values are counted again in narrower cells because they lie in few of them."""
 FINENESS = 256
 """A cell is at most this part of the column's standard deviation, as far as `MOST_CELLS` allows."""
 _BELOW = 0.9
-"""Of that part, so that the last digits of a standard deviation of 1 do not decide between two widths."""
+"""A share of that part, so that the last digits of a standard deviation of 1 do not decide between two widths."""
 MOST_FILLED = 1 << 20
 _MOST_WORK = 1 << 24
 """A column is counted again in cells that are narrow against the noise, or value by value, as long as so few cells hold
@@ -134,7 +134,7 @@ EXACT_ROWS = 1 << 17
 """Up to so many rows, and for columns of at most half as many different values, each value is counted by itself."""
 
 _MOST_COUNTS = 1 << 20
-"""So many different values of all secrets together."""
+"""The most different values, all secrets together."""
 _LONG = 1 << 14
 """Rows of a table of counts from which on its labels are numbered first."""
 

@@ -110,7 +110,7 @@ class FoundValues:
     """A public column and its secrets in Spark, in DuckDB, or in a Polars plan."""
 
     dtype: nw.dtypes.DType
-    """Of the values."""
+    """The dtype of the values."""
     extent: Extent
     rows: int
     """Number of rows."""
@@ -253,7 +253,7 @@ class Codes:
     shift: np.uint64
     """64 less the bits of a slot's number."""
     bits: Bits
-    """Those of the secret in each slot; in an empty one, bits that do not point there."""
+    """The bits of each slot's secret; in an empty slot, bits that do not point there."""
     codes: IndexArray
     """Code of the secret in each slot."""
 

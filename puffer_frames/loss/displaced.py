@@ -184,7 +184,7 @@ _MOST_ENTRIES = 1 << 21
 _WIDEST = 0.5
 """Cells that are wider, in scales, are known by their middles alone."""
 _FEW = 8
-"""Of so many secrets all pairs are compared one by one; of more, each with the least of all."""
+"""Up to this many secrets, all pairs are compared one by one; beyond it, each with the least of all."""
 _WEIGHTS_ERROR = 32 * UNIT_ROUNDOFF
 _CELLS_ROUND_UP = 1 + 64 * UNIT_ROUNDOFF
 _SHIFT_COUNTS = 3.0
@@ -341,13 +341,13 @@ class _AtScale:
     """The cells at one scale, which is the unit of all lengths."""
 
     weights: FloatArray
-    """Of atoms at the ends of cells, shape (priors, ends)."""
+    """Weights of atoms at the ends of cells, shape (priors, ends)."""
     log_low: FloatArray
     """Lower bounds of log 2b f at the ends of cells, shape (priors, ends)."""
     log_high: FloatArray
     """Upper bounds."""
     mass: FloatArray
-    """Of each cell, shape (priors, cells)."""
+    """Mass of each cell, shape (priors, cells)."""
     before: FloatArray
     """From the begin of the cell to the mean, at most."""
     after: FloatArray
@@ -356,9 +356,9 @@ class _AtScale:
     moved: float
     """How far a mean may be from the true one."""
     first: IndexArray
-    """Where the ends are at which the cells begin."""
+    """Index of the end at which each cell begins."""
     last: IndexArray
-    """Where they end."""
+    """Index of the end at which each cell stops."""
 
     def largest_ratio(self, i: int, least: FloatArray, /) -> FloatArray:
         """Upper bounds of log f_i / f in each cell, for a law of at least these densities at the ends of cells.

@@ -54,7 +54,7 @@ def _largest(found: Sequence[WorstCase]) -> WorstCase:
 
 
 MOST_PAIRS_OF_SETS = 300
-"""Of secrets with sets of laws under other noise than Laplace's, which takes milliseconds per pair and scale."""
+"""The most pairs of secrets with sets of laws under noise other than Laplace's: each takes milliseconds per scale."""
 MOST_SECRETS = 2000
 """With more, two million pairs would be compared one by one."""
 
@@ -187,7 +187,7 @@ def _check_number(priors: Mapping[Secret, Prior], pairs: Pairs) -> None:
 
 
 def _outermost_shifts(priors: Mapping[Secret, Prior]) -> Mapping[Secret, Prior]:
-    """Of Gaussians of one variance, those of the smallest and the largest mean; other priors as they are.
+    """The Gaussians of smallest and largest mean, where all have one variance; other priors as they are.
 
     The density of a Gaussian plus log-concave noise is log-concave, so the ratio of two shifts of it is monotone: the
     best test is a half-line, and its power grows with the distance. The outermost pair has the largest loss.

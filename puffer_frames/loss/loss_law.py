@@ -96,11 +96,11 @@ class KnownInCells(Protocol):
 _FAR = 60.0
 """Log-ratios further above epsilon than this count as infinite."""
 _STEPS = 192.0
-"""Of the lattice in a standard deviation of the loss of one row."""
+"""Steps of the lattice in a standard deviation of the loss of one row."""
 _MOST_POINTS = 4096
-"""Of the lattice of one row."""
+"""The most points of the lattice of one row."""
 MOST_ROWS_POINTS = 2048
-"""Of that of several rows, whose step is doubled beyond."""
+"""The most points of the lattice of several rows, whose step is doubled beyond."""
 _CUT = 1e-24
 """Tails of less mass are added to infinity, or to the lowest point."""
 _TINY = 1e-290
@@ -157,7 +157,7 @@ class LossLaw:
         return cls(step=step, first=int(places.min(initial=0)), masses=found, infinite=infinite)._trimmed()
 
     def rows(self, count: int, /) -> LossLaw:
-        """Of so many independent rows."""
+        """The law of the loss of `count` independent rows."""
         found = self
         for bit in f"{count:b}"[1:]:
             found = found._beside(found)

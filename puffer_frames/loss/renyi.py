@@ -18,7 +18,7 @@ from puffer_frames.priors.pairs import Pair
 from puffer_frames.priors.prior import Prior, check_priors
 
 _MOST_ORDER = 1e6
-"""Of larger orders rounding is more than the divergence."""
+"""The largest order; beyond it rounding exceeds the divergence."""
 
 
 @short_traceback
@@ -155,7 +155,7 @@ def check_order(order: object, /) -> float:
 
 
 def _divergence(cells: RatioCells, order: float) -> Bracket:
-    """Of the first of both laws of some cells from the second one."""
+    """The divergence of the first law of some cells from the second."""
     with np.errstate(divide="ignore"):
         others = np.maximum(cells.other_high, np.finfo(float).smallest_subnormal)  # a mass that underflows is below it
         least = order * np.log(cells.mass_low) - (order - 1) * np.log(others)

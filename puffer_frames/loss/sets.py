@@ -273,7 +273,7 @@ _MOST_CELLS = 1 << 24
 _CHUNK = 1 << 20
 """Entries of the largest temporary table."""
 MOST_PAIRS = 5000
-"""So many pairs are compared one by one at most."""
+"""The most pairs that are compared one by one."""
 _NO_NOISE = 1e-12
 """Below this share of the span, the loss of noise is bounded by none at all."""
 
@@ -461,14 +461,14 @@ _MOST_EDGES = 8192
 _ROUNDS, _PARTS, _TOLERANCE = 3, 6, 1e-3
 """Cells where the sign of the difference is not known are split so often, in so many parts, until they hold little."""
 _REACH = 12.0
-"""So many scales beyond the outermost value the noise has a probability below 1e-32."""
+"""This many scales beyond the outermost value the noise has a probability below 1e-32."""
 _BEYOND = 1e-30
 _NONE = math.sqrt(2 * math.pi)
 _LARGEST_EPSILON = 500.0
 
 
 class _Densities(NamedTuple):
-    """Of one set of laws, per cell: times the scale, which is the unit of lengths."""
+    """Densities of one set of laws, per cell: times the scale, which is the unit of lengths."""
 
     most: FloatArray
     """Integral of f_max, rounded up."""

@@ -153,7 +153,7 @@ MOST_STATES = 64
 _MOST_WORK = 1e7
 """Times whose factors all differ, times the states to the fourth power and some more."""
 _FEW_STEPS, _MOST_STEPS = 60, 2000
-"""Of many equal steps so many are taken before a limit is looked for, however far away. It is taken after the first
+"""For many equal steps this many are taken before a limit is looked for, however far away. It is taken after the first
 ones where most times are farther from both ends of the series than the factors need to settle."""
 _FAR_FROM_ENDS, _SETTLED_AFTER = 8, 40.0
 _GRID = 1e-9

@@ -158,7 +158,7 @@ class Request:
     merged: tuple[Stratum, ...]
     """Small strata that have one label in the released columns; known when the table was looked at."""
     unit: Unit | None
-    """Whose several rows are protected together."""
+    """The unit whose rows are protected together."""
     labels: tuple[str, ...]
     """Public columns of labels, where several columns are released together; known when the table was looked at."""
     repeats: Repeats
@@ -249,7 +249,7 @@ class Request:
         return replace(self, repeats=repeats, theorem=BOUNDED.name, calibration="theorem")
 
     def for_rows(self, *, joint: bool) -> Request:
-        """Where whole rows could not be counted, those of a unit have shares of epsilon and delta."""
+        """The request with shares of epsilon and delta for a unit's rows, where whole rows could not be counted."""
         if joint or len(self.public) == 1 or not self.repeats.composed:
             return self
         return replace(self, repeats=replace(self.repeats, composed=False))
@@ -313,7 +313,7 @@ class SecretsOfPairs:
         return tuple(named_secrets(self.pairs, self.rows_per_secret))
 
     def protected_rows(self, rows: Mapping[Secret, int], /) -> dict[Secret, int]:
-        """Of the rows of each secret those of each that the pairs name, or of each column and value of it."""
+        """Of the rows of each secret, those that the pairs name, or those of each column and value of it."""
         return protected_rows(rows, self.request, named=self.secrets)
 
 

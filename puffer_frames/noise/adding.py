@@ -42,7 +42,7 @@ class Open:
     """Rows whose noise takes more than one step."""
 
     places: Numbers
-    """Where they are in the chunk."""
+    """Their places in the chunk."""
     rows: Numbers
     """Their numbers."""
     words: Words
@@ -50,13 +50,13 @@ class Open:
 
     @classmethod
     def of(cls, places: IndexArray, rows: Rows, words: Words, /) -> Open:
-        """Those at some places of a chunk with these rows and words."""
+        """The open values at some places of a chunk with these rows and words."""
         numbers = rows.start + places if isinstance(rows, range) else rows[places]
         return cls(places=places, rows=numbers, words=words[places])
 
     @classmethod
     def joined(cls, parts: Sequence[Open], starts: Sequence[int], /) -> Open:
-        """Those of several chunks, which start at these places."""
+        """The open values of several chunks, which start at these places."""
         return cls(
             places=np.concatenate([part.places + start for part, start in zip(parts, starts, strict=True)]),
             rows=np.concatenate([part.rows for part in parts]),

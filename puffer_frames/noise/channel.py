@@ -108,7 +108,7 @@ TOTAL_BITS = 62
 """The weights of a row of a channel sum to 2 to the power of this."""
 MOST_LEVELS = 256
 MOST_INPUTS = 1 << 14
-"""Of a channel that sees the secret: pairs of a level and a secret."""
+"""The most inputs, which are pairs of a level and a secret, of a channel that sees the secret."""
 _GUIDE_BITS = 12
 
 
@@ -198,7 +198,7 @@ class LabelChannel:
     def of(
         cls, column: str, /, *, key: ReleaseKey, codes: Mapping[Level, int], outputs: Levels, table: ChannelTable
     ) -> LabelChannel:
-        """Of one column, from plain levels."""
+        """The channel of one column, from plain levels."""
         return cls(
             columns=(column,),
             key=key,

@@ -81,7 +81,7 @@ class ByStratum:
 
 
 def _places_of(strata: Integers, count: int) -> list[IndexArray]:
-    """Where the rows of each stratum are, in their order."""
+    """The places of each stratum's rows, in their order."""
     order = np.argsort(strata, kind="stable")
     ends = np.searchsorted(strata[order], np.arange(count + 1))
     return [order[ends[k] : ends[k + 1]] for k in range(count)]

@@ -30,7 +30,7 @@ _LARGEST_EPSILON = 700.0
 _SMALLEST_SHIFT, _TINIEST = 1e-150, 1e-300
 """What smaller shifts and hockey sticks are rounded up to."""
 _INVISIBLE = -40.0
-"""So many standard deviations out, a Gaussian tail is below the smallest float."""
+"""Beyond this many standard deviations a Gaussian tail is below the smallest float."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

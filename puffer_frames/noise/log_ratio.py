@@ -14,7 +14,7 @@ from puffer_frames.numbers.threads import each_of
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
 _MOST_CELLS, _FEWER_CELLS, _MOST_WORK = 60_000, 5_000, 1 << 26
-"""So many cells, of many atoms fewer, so that cells times atoms are about so many: then a bracket stays as it is."""
+"""The most cells, fewer for many atoms, and the most cells times atoms: beyond them a bracket stays as it is."""
 _MOST_ROUNDS = 200
 _FIRST_CELLS = 64
 _FEW_ATOMS = 128

@@ -120,7 +120,7 @@ _RATIO = 1.0 + 1.0 / 128
 FARTHEST = 1e6
 """From here on the density is its leading term, with a bound of the rest."""
 _ROUNDING = 1024 * UNIT_ROUNDOFF
-"""Of the values of an interpolant, relative to them: of its coefficients and of the sum."""
+"""Rounding of an interpolant's values, relative to them: that of its coefficients and of the sum."""
 _HERMITE = 46080.0
 """6! 2^6: the error of the interpolant is h^6 / 46080 times the largest sixth derivative."""
 

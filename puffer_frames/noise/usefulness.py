@@ -14,7 +14,7 @@ from puffer_frames.priors.prior import FloatArray
 FEWEST_ROWS = 50
 """From fewer released values nothing is estimated."""
 MOST_VALUES = 1 << 15
-"""So many released values are enough."""
+"""How many released values are enough."""
 _DIGITS = 2
 _NODES = 96
 """Points of the integral."""

@@ -239,11 +239,11 @@ NEIGHBOURS = Theorem(name="influences of neighbours", source="[GK16], as in [SWC
 ENTRY = Theorem(name="one entry, as if nothing depended on it", source="[SWC17]")
 
 MIXTURES = (MIXTURE, COUPLING, UBM)
-"""Those whose fitted model depends on how many components are asked for."""
+"""Theorems whose fitted model depends on how many components are asked for."""
 THEOREMS: Mapping[str, Theorem] = {
     t.name: t for t in (TRANSLATION, GAUSSIAN, MIXTURE, COUPLING, UBM, KANTOROVICH, RELAXED, BERNOULLI, BOUNDED)
 }
-"""Those of columns, by the argument `theorem`."""
+"""The theorems for columns, by the argument `theorem`."""
 MECHANISMS: Mapping[str, Theorem] = {
     "transport": TRANSPORT,
     "quilt": QUILT,
@@ -254,9 +254,9 @@ MECHANISMS: Mapping[str, Theorem] = {
     "gk16": NEIGHBOURS,
     "entry": ENTRY,
 }
-"""Those of series, by the argument `mechanism`."""
+"""The mechanisms for series, by the argument `mechanism`."""
 ALONE = ("transport", "exact", "wasserstein", "gk16", "entry")
-"""Those of them whose releases do not add up."""
+"""Mechanisms whose releases do not add up."""
 
 
 def check_theorem(name: str, /, *, noise: NoiseFamily = PUBLISHED_FOR) -> str:

@@ -97,7 +97,7 @@ def neighbour_sum(chain: Chain, /, *, length: int) -> float:
 
 
 def _influences(chain: MarkovChain, length: int) -> tuple[FloatArray, FloatArray]:
-    """Of the neighbours before and after each value; infinite where a transition is impossible."""
+    """Influences of the neighbours before and after each value; infinite where a transition is impossible."""
     if not (chain.transition > 0).all():
         return np.full(length, np.inf), np.full(length, np.inf)
     step, twice = np.log(chain.transition), np.log(chain.transition @ chain.transition)

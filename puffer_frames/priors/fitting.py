@@ -106,7 +106,7 @@ def _without_light(components: Components, lightest: float) -> Components:
 def _leap(
     first: Components, second: Components, third: Components, *, farthest: float, narrowest: float
 ) -> tuple[Components, float]:
-    """Where two steps lead to, in log weights, means and log standard deviations, and how many steps far that is."""
+    """Where two steps lead, in log weights, means and log standard deviations, and how many steps far that is."""
     at = [np.array((np.log(np.maximum(w, _TINY)), m, np.log(s))) for w, m, s in (first, second, third)]
     step, change = at[1] - at[0], at[2] - 2.0 * at[1] + at[0]
     size = float(np.linalg.norm(change))

@@ -13,7 +13,7 @@ from puffer_frames.priors.prior import Prior, Secret, check_priors
 Pair: TypeAlias = tuple[Secret, Secret]
 Pairs: TypeAlias = Literal["all"] | tuple[Pair, ...]
 ProtectedPairs: TypeAlias = Pairs | Literal["each"]
-"""Also the word for every pair of values of each secret column by itself."""
+"""Pairs, or the word for every pair of values of each secret column by itself."""
 
 
 def check_pairs(

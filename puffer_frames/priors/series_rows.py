@@ -155,7 +155,7 @@ class UnitRows:
     times: IndexArray
     """In how many rows of its unit each value is, shape (values,)."""
     starts: IndexArray
-    """Where each unit's values begin, and the end of the last, shape (units + 1,)."""
+    """Start of each unit's values, and the end of the last, shape (units + 1,)."""
     groups: Sequence[tuple[Secret, ...]]
     """Names of the groups, one tuple of labels each."""
     group_of: IndexArray

@@ -21,7 +21,7 @@ _WORD = 64
 _PLACES = 40
 """Binary places of the approximate logarithms: with 21 bits before the point they are below 2**61."""
 _ONE = 1 << 62
-"""That of 1."""
+"""The integer that stands for 1."""
 _APART = 2
 """Logarithms that differ by so many units in the last place belong to fractions in the same order."""
 

@@ -168,7 +168,7 @@ def first_of_equals(cells: IndexArray, starts: IndexArray, width: int, /) -> Ind
 
 
 def _first_places(keys: IndexArray, most: int) -> IndexArray:
-    """Where each key is for the first time; keys are below `most`."""
+    """The first place of each key; keys are below `most`."""
     if most > _SPREAD * keys.size:
         return np.unique(keys, return_index=True)[1]
     places = np.full(most, -1, dtype=np.intp)
@@ -259,7 +259,7 @@ class UnitLaws:
     stds: FloatArray
     """Standard deviations, 0 for an atom, shape (components,)."""
     starts: IndexArray
-    """Where each unit's components begin, and the end of the last, shape (units + 1,)."""
+    """Start of each unit's components, and the end of the last, shape (units + 1,)."""
     copies: FloatArray
     """How many independent draws a unit adds up, shape (units,)."""
     given: tuple[Prior, ...] = ()

@@ -303,7 +303,7 @@ def measure_observed(
 
 
 FEW_SECRETS = 200
-"""Of more secrets the figure of the population, which would take seconds, is left out."""
+"""Beyond this many secrets the figure of the population, which would take seconds, is left out."""
 POPULATION, ANY_LAW = "population", "any law"
 """The figures that stand on every plan."""
 

@@ -25,7 +25,7 @@ Belief: TypeAlias = Mapping[Secret, Prior]
 MOST_ENTRIES = 1 << 23
 """Secrets times cells are about so many at most."""
 _FEW_CELLS = 1 << 24
-"""So many are marked in a table; of more those that hold values are sorted."""
+"""The most cells that are marked in a table; of more, those that hold values are sorted."""
 
 
 def observed_belief(counts: Mapping[Secret, Counts], /, *, radius: float) -> Belief:

@@ -133,7 +133,7 @@ def _running(weights: FloatArray, decay: FloatArray) -> FloatArray:
 
 
 MOST_ATOMS = 1 << 11
-"""Of more atoms, close ones are taken as one."""
+"""Beyond this many atoms, close ones are taken as one."""
 _FINENESS = 16
 """Close is within so small a part of a standard deviation of the noise."""
 _PARTS = 4
@@ -199,11 +199,11 @@ class GaussianMedians:
         return sure
 
     def _width(self) -> float:
-        """Of the cells, where there are many atoms."""
+        """The width of the cells, where there are many atoms."""
         return min(self.scale / _FINENESS, 2 * float(0.5 * self.values[-1] - 0.5 * self.values[0]) / MOST_ATOMS)
 
     def _starts(self, width: float) -> IndexArray:
-        """Where cells of this width begin."""
+        """The start of each cell of this width."""
         cells = np.floor(self.values / width - self.values[0] / width)
         return np.flatnonzero(np.append(True, np.diff(cells) > 0))
 
@@ -320,7 +320,7 @@ class Medians(Protocol):
 
     @classmethod
     def of(cls, values: FloatArray, weights: FloatArray, scale: float, /) -> Self:
-        """Of these atoms and probabilities, and noise of this scale."""
+        """The remap for these atoms and probabilities, and noise of this scale."""
 
     def thresholds(self) -> tuple[IndexArray, FloatArray]:
         """Places of atoms, and where the median goes from each of them to the next: -inf or inf where it does not."""

@@ -43,7 +43,7 @@ _FAR = 1e6
 _NEAR = 8.0
 """Logs of ratios beyond it are as good as this one: Brent's method would stay at the end whose loss is near."""
 _CLOSE = 16.0
-"""Where a loss is at most so many times what was asked for, the scale that is wanted is near."""
+"""A loss of at most this many times the target says that the scale wanted is near."""
 _ROUNDING = 1e-6
 """A loss that is larger by no more than this share may be so by rounding."""
 

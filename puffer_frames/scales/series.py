@@ -34,7 +34,7 @@ from puffer_frames.scales.series_counts import ReleasedCounts, has_law, nothing_
 _SLOWER = 10
 """Times that are looked at one by one take so much longer where they recur in no pattern."""
 _MOST_STATES = 12
-"""Of more states a bound takes seconds."""
+"""With more states a bound takes seconds."""
 
 
 def suits_transport(chains: list[Chain], rows: SeriesRows, noise: NoiseFamily, /) -> bool:

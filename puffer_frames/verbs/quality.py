@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _CELLS, _LEVELS = 10, 50
 """For pairs, numbers are in so many cells of about equal size, and labels rarer than the first so many are one."""
 _MOST_PAIRS, _MOST_ROWS = 3_000, 100_000
-"""Of more pairs, and of more rows for pairs, some are drawn at random, the same in every call."""
+"""Beyond this many pairs, and rows for pairs, some are drawn at random, the same in every call."""
 _WORST = 3
 
 
@@ -38,7 +38,7 @@ class ColumnQuality:
     kind: str
     """"numbers" or "labels"."""
     similarity: float
-    """Of numbers 1 less the Kolmogorov-Smirnov distance, of labels 1 less the total variation distance."""
+    """For numbers 1 less the Kolmogorov-Smirnov distance, for labels 1 less the total variation distance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class PairQuality:
     first: str
     second: str
     similarity: float
-    """Of two columns of numbers 1 less half of the difference of their correlations; of others 1 less the total
+    """For two columns of numbers 1 less half of the difference of their correlations; of others 1 less the total
     variation distance of their joint shares, numbers in ten cells."""
     before: float
     """How much the columns tell of one another in the table: the correlation of numbers, else Cramér's V."""

@@ -247,7 +247,7 @@ def bind(signature: inspect.Signature, name: str, args: tuple[object, ...], kwar
 
 
 def _moved(taken: Collection[str]) -> dict[str, tuple[str, type, str]]:
-    """Those of `MOVED` whose record is an argument here; `histogram` has mechanisms of its own."""
+    """The entries of `MOVED` whose record is an argument here; `histogram` has mechanisms of its own."""
     return {key: at for key, at in MOVED.items() if at[0] in taken and key not in taken and "state" not in taken}
 
 
@@ -285,7 +285,7 @@ class Drawing:
     rng: RandomSource | ReleaseKey = field(repr=False)
     about: Mapping[str, str]
     ledger: Ledger | None = None
-    """Where the release is written down."""
+    """The ledger that the release is written into."""
 
     @classmethod
     def of(cls, arguments: DrawArguments, /) -> Drawing:

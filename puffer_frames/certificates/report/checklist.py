@@ -36,7 +36,7 @@ _OPEN = (
 
 
 _LONGEST = 90
-"""So many characters of a sentence that stands elsewhere on the page are enough to find it."""
+"""This many characters of a sentence are enough to find it elsewhere on the page."""
 _PER = ("per-record", "per-time", "per-node")
 
 

@@ -48,7 +48,7 @@ def column_rows(certificate: Fields, /) -> list[tuple[str, ...]]:
 
 
 def column_heads(certificate: Fields, /) -> tuple[str, ...]:
-    """Of the table that these are the rows of."""
+    """The heads of the table whose rows these are."""
     return _CHANGED_HEADS if "changed" in certificate.table else _HEADS
 
 

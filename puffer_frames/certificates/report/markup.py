@@ -170,7 +170,7 @@ def _of(kind: str) -> str:
 _WIDTH = 360
 _ROW = 34
 _LONGEST = 30
-"""So many characters of a label are shown; the text beside the picture has all."""
+"""The most characters of a label that a picture shows; the text beside it shows all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +179,7 @@ class Bar:
 
     label: str
     value: float
-    """Not negative; infinity is a bar of the whole width."""
+    """At least 0; infinity is a bar of the whole width."""
     text: str
     """The value in words."""
     soft: bool = False

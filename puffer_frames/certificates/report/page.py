@@ -95,7 +95,7 @@ def _up(probability: float) -> float:
 
 
 MOST_RELEASES = 12
-"""Of more releases the last ones are listed."""
+"""The most releases that are listed: the last ones."""
 
 
 class Entry(Protocol):

@@ -183,7 +183,7 @@ def say_types(released: NativeFrame, path: Path, certificate: Certificate, /) ->
 
 
 def certificate_of_file(path: Path, /, *, given: Path | None) -> Certificate:
-    """That of a file of its own, where one is given; else of the metadata; else of the file beside the table.
+    """The certificate in the file `given`, if there is one; else in the table's metadata; else in the file beside it.
 
     Raises
     ------
@@ -540,7 +540,7 @@ def _checked(_request: Request, path: Path, /) -> Outcome:
 
 
 def _entries(request: Request, path: Path) -> list[Entry]:
-    """Of the data set that was asked for, or all; raises ArgumentError for one that is not there."""
+    """The entries of one data set, or all; raises ArgumentError for a data set that is not there."""
     entries, name = ledger(path).entries(), request.found.get("dataset")
     found = [one for one in entries if name in (None, one.dataset)]
     if name is not None and not found:
@@ -568,7 +568,7 @@ JOBS: Mapping[str, Callable[[Request], Outcome]] = {
 
 
 def metrics_of(request: Request, /) -> Path | None:
-    """Where the metrics of a run go; raises ArgumentError for a file of something else, and as `check_places`."""
+    """The file for the metrics of a run; raises ArgumentError for a file of something else, and as `check_places`."""
     target: Path | None = request.path_or_none("metrics")
     if target is not None:
         names = ("original", "released", "certificate", "public_key", "output", "kept_plan")
@@ -707,7 +707,7 @@ def _table_of(path: Path) -> Path | None:
 
 
 def _certificate_in(path: Path) -> Certificate:
-    """Of a release, or the file itself."""
+    """The certificate of a release, or the one that the file itself is."""
     return certificate_of_file(path, given=path if path.suffix.lower() == ".json" else None)
 
 

@@ -142,7 +142,7 @@ def bounds(text: str, /, *, name: str) -> tuple[float, float]:
 
 
 def domain(text: str, /, *, name: str) -> dict[str, Any]:
-    """Of a column, "age=0:100" or "job=nurse,clerk"."""
+    """The domain of one column, written "age=0:100" or "job=nurse,clerk"."""
     column, rest = _entry(text, name, "column=LOW:HIGH, or column=a,b,c")
     if ":" in rest and "," not in rest:
         return {column: bounds(rest, name=name)}
@@ -150,7 +150,7 @@ def domain(text: str, /, *, name: str) -> dict[str, Any]:
 
 
 def clip(text: str, /, *, name: str) -> Any:
-    """Of all columns, "0:100", or of one, "age=0:100"."""
+    """Bounds for all columns, written "0:100", or for one, written "age=0:100"."""
     if "=" not in text:
         return bounds(text, name=name)
     column, rest = _entry(text, name, "column=LOW:HIGH")
@@ -346,7 +346,7 @@ COMPARED: Mapping[str, Option] = {
     "theorem": Option("WORD[,...]", "all (the default), or any of those of release", several(word)),
     "beliefs": Option("BELIEF[,...]", "each has rows of its own; words as of release, but for only", beliefs),
 }
-"""Those of `compare` that take several where the others take one."""
+"""Options of `compare` that take several values where other commands take one."""
 NOT_OPTIONS = {
     "index": "files have no index",
     "null_values": "how a CSV file is written says it: it is an option of reading",

@@ -162,7 +162,7 @@ class Logged:
     """What a run has told so far."""
 
     warnings: list[dict[str, str]] = field(default_factory=list)
-    """Those of this package."""
+    """The warnings of this package."""
     steps: list[Mapping[str, Any]] = field(default_factory=list)
     """What was done: its name as `step`, its seconds, and what is known of it. No value of a column."""
 

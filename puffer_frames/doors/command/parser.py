@@ -142,7 +142,7 @@ class Subcommand:
     arguments: Sequence[str] = ()
     """Options that are arguments of Python."""
     read_otherwise: Mapping[str, Option] = field(default_factory=dict)
-    """Those of them that are not read as `OPTIONS` says."""
+    """Options that are not read as `OPTIONS` says."""
 
     @property
     def known(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Where a run reads and writes: no output is an input, and none is replaced unasked."""
+"""The files that a run reads and writes: no output is an input, and no file is replaced unasked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BESIDE = ".certificate.json"
 
 
 def beside(path: Path, /) -> Path:
-    """Where the certificate of such a table is."""
+    """The path of a table's certificate."""
     return path.with_name(path.name + BESIDE)
 
 

@@ -34,7 +34,7 @@ def warn_of_order(
     *,
     counts: Sequence[int],
 ) -> list[RowOrderWarning]:
-    """Of a frame in memory, whose columns of labels are given as numbers of their levels."""
+    """Warn of the row order of a frame in memory; columns of labels are numbers of their levels."""
     places = window_places(len(frame), most=WINDOW * order.WINDOWS, windows=order.FEWER)
     public = [
         coded[name][places].astype(np.float64) if name in coded else numbers_of(frame[name][places])
@@ -57,7 +57,7 @@ def order_warnings(
 
 
 def warn_of_kept(frame: Frame, roles: Roles, /, *, keeps_index: bool) -> list[PufferWarning]:
-    """Of a frame in memory; a pandas index may be kept too."""
+    """Warn of kept columns of a frame in memory; a pandas index may be kept too."""
     names = roles.plain("keep")
     columns = {alias: frame[name] for alias, name in names.items()}
     if keeps_index and frame.implementation.is_pandas():
@@ -87,7 +87,7 @@ def warn_of_kept(frame: Frame, roles: Roles, /, *, keeps_index: bool) -> list[Pu
 
 
 def warn_of_kept_in_plan(plan: pl.LazyFrame, roles: Roles, /, *, rows: int) -> list[PufferWarning]:
-    """Of a plan of so many rows whose columns have their plain names; some of them, at random, are looked at."""
+    """Warn of kept columns of a plan under their plain names; some random rows are looked at."""
     own = roles.plain("keep")
     columns = plan.select(*roles.without_given().plain("secret", "public"), *own)
     step = -(-rows // kept.ROWS)
@@ -125,7 +125,7 @@ def kept_warnings(
 
 
 def plan_evidence(plan: pl.LazyFrame, own: Sequence[str], target: str, /) -> Evidence | None:
-    """Of all rows of a plan, by group-bys; None for entries that cannot be grouped."""
+    """What group-bys count of all rows of a plan; None for entries that cannot be grouped."""
     schema = plan.collect_schema()
     if not all(is_plain_dtype(schema[name]) for name in (*own, target)):
         return None

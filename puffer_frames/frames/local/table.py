@@ -71,7 +71,7 @@ class Relabelled:
     levels: Levels
     """The outputs."""
     name: str
-    """Of the column."""
+    """The name of the column."""
 
     def in_order(self, order: IndexArray | None, /) -> Relabelled:
         """Its rows in some order."""
@@ -408,7 +408,7 @@ class LocalRows:
     """Complete rows in memory."""
 
     frame: Frame
-    """Where they are to be released, its columns that are read are nobody else's memory."""
+    """The frame; if it is to be released, nobody else holds the memory of the columns that are read."""
     table: LocalTable
     """With all its rows."""
     names: tuple[str, ...]

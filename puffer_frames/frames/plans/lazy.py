@@ -183,7 +183,7 @@ _Placed: TypeAlias = Iterator[tuple[IndexArray | None, pl.Series]]
 
 
 def _placed(rows: pl.LazyFrame, units: pl.DataFrame, *, step: int) -> _Placed:
-    """Of units of any kind, by a join."""
+    """Rows placed by a join; units may have any type."""
     since = pl.col(TIME) - pl.col(_LOW)
     fits = (since >= 0) & (pl.col(TIME) <= pl.col(_HIGH)) & (True if step == 1 else since % step == 0)
     place = pl.col(_BEGIN) + (since if step == 1 else since // step)
@@ -193,7 +193,7 @@ def _placed(rows: pl.LazyFrame, units: pl.DataFrame, *, step: int) -> _Placed:
 
 
 def _placed_by_number(rows: pl.LazyFrame, units: pl.DataFrame, between: tuple[int, int], *, step: int) -> _Placed:
-    """Of units that are numbers between these two."""
+    """Rows placed by the unit's number, where units are integers between these two."""
     least, size = between[0], between[1] - between[0] + 1
     numbers = units[UNIT].cast(pl.Int64).to_numpy() - least
     low, high, begin = (np.zeros(size, dtype=np.int64) for _ in range(3))
@@ -385,7 +385,7 @@ class LazyRows(CountedRows):
         return len(self.roles.secret) + len(self.roles.public) + (self.roles.row_id is not None)
 
     def warnings(self, counts: Sequence[int], /) -> list[PufferWarning]:
-        """Of windows that the survey took, and the first rows of kept columns; of all, where these raise suspicion."""
+        """Warnings from the survey's windows and first rows of kept columns; from all rows if these raise suspicion."""
         found: list[PufferWarning] = []
         runs, public = self.survey.trace.runs, self.roles.public
         found += order_warnings(self.survey.sample, runs=runs, counts=counts, public=public)

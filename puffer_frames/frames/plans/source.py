@@ -30,7 +30,7 @@ from puffer_frames.priors.prior import FloatArray
 
 _ATTRIBUTE = "_puffer_frames_source"
 _SAMPLED = 1 << 10
-"""So many values of a batch, at most, are kept to estimate what the noise hides."""
+"""The most values of a batch that are kept to estimate what the noise hides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

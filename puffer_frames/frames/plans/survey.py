@@ -27,7 +27,7 @@ class Survey:
 
     trace: Trace
     extents: tuple[Extent, ...]
-    """Of each public column of numbers."""
+    """The extent of each public column of numbers."""
     counted: tuple[Counted | None, ...]
     """Rows per secret and value of each of these, where they could be counted at once."""
     different: tuple[int, ...]
@@ -220,7 +220,7 @@ class _Looker:
 
     secrets: int
     own: int
-    """So many of the secrets are looked at for their order."""
+    """How many of them are looked at for their order."""
     numbers: Sequence[int]
     """Places of the public columns of numbers."""
     marked: Sequence[int]

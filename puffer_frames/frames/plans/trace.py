@@ -21,7 +21,7 @@ from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.tally import Bits
 
 BYTES = 16
-"""Of a code."""
+"""Bytes of a code."""
 _NONCE_BYTES = 12
 
 
@@ -99,9 +99,9 @@ class Marker:
     ordered: bool
     """Whether rows in another order are others."""
     key: bytes = field(default_factory=new_key, repr=False)
-    """Of the codes of ordered rows."""
+    """The key of the codes of ordered rows."""
     seed: int = field(default_factory=lambda: secrets.randbits(64), repr=False)
-    """Of the hashes, and what stands for a missing number."""
+    """The seed of the hashes, and the stand-in for a missing number."""
 
     def key_of(self, columns: Sequence[Bits], /) -> Bits:
         """64 bits of all entries of a row; for one column these are its own."""
@@ -179,11 +179,11 @@ class Marking:
                 self._close()
 
     def marks(self) -> tuple[bytes, ...]:
-        """Of the blocks that are whole."""
+        """The codes of the blocks that are whole."""
         return tuple(self._marks)
 
     def end(self) -> tuple[bytes, ...]:
-        """Of all rows."""
+        """The codes of all rows."""
         if not self._marker.ordered:
             return ((self._sum % 2**64).to_bytes(8, "big"),)
         if self._open:

@@ -29,7 +29,7 @@ class SumStep:
     names: Sequence[str]
     """Names of the released columns; a column `CHECK` may follow them."""
     noise: NoiseStep | None = None
-    """Of a release: what is added to the rows first, in the same task, so that they go to Python and back once."""
+    """The noise that a release first adds in the same task, so that the rows go to Python and back once."""
 
     def sums(self, batches: Iterator[pa.RecordBatch], /) -> Iterator[pa.RecordBatch]:
         """One row of the columns `rows`, `check` and the sums of the lanes."""

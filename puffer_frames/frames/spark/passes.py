@@ -143,7 +143,7 @@ _UNGROUPED = ("map", "variant", "collate")
 
 
 def warn_of_kept_in_spark(rows: SparkFrame, roles: Roles, /, *, count: int) -> Iterator[KeptColumnWarning]:
-    """Of so many rows with columns `number`, `secret_0`, ..., `public_0`, ..., `keep_0`, ...
+    """Warn of kept columns of rows named `number`, `secret_0`, ..., `public_0`, ..., `keep_0`, ...
 
     The driver gets aggregates, and of a sample of the rows the kept columns, of long texts the beginning, and hashes of
     the secrets.
@@ -247,7 +247,7 @@ def _sizes_of(rows: SparkFrame, target: str) -> list[Any]:
 
 
 def _evidence(rows: SparkFrame, kept: Sequence[int], target: str, *, sizes: Sequence[Any]) -> Evidence:
-    """Of some kept columns together, from the `_sizes_of` the target."""
+    """The evidence of some kept columns together, given the `_sizes_of` the target."""
     keys = [f"keep_{k}" for k in kept]
     groups = rows.groupBy(*keys, target).agg(F.count(F.lit(1)).alias("rows")).groupBy(*keys)
     of_sizes = groups.agg(F.sum("rows").alias("size"), F.max("rows").alias("most")).groupBy("size")

@@ -274,7 +274,7 @@ class SparkRows(CountedRows):
     found: Mapping[str, Any]
     """What one pass over the rows found."""
     seed: int | None
-    """Of the hash of the rows, where a column numbers them."""
+    """The seed of the rows' hash, where a column numbers the rows."""
     nulls: str
 
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
@@ -326,7 +326,7 @@ class SparkRows(CountedRows):
         return estimate(self.rows, f"public_{k}", seed=self.seed, check=self.found.get(CHECK))
 
     def warnings(self, _counts: Sequence[int], /) -> list[PufferWarning]:
-        """Of the kept columns: the rows have no order of their own."""
+        """Warnings of the kept columns; rows of Spark have no order of their own."""
         return list(warn_of_kept_in_spark(self.rows, self.roles, count=self.found["rows"]))
 
     def release(self, draws: Sequence[Draw], /) -> Released:

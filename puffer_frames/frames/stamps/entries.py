@@ -356,7 +356,7 @@ def _missing_objects(entries: Sequence[Any]) -> Any:
 
 
 def _text(entries: Sequence[str | None]) -> Part:
-    """Also text that UTF-8 does not hold."""
+    """A text; UTF-8 need not be able to hold it."""
     return texts(
         pl.Series([None if e is None else e.encode("utf-8", "surrogatepass") for e in entries], dtype=pl.Binary)
     )
@@ -427,7 +427,7 @@ class Entries:
 
     family: str
     source: Any
-    """Of a kind that `encode` takes slices of."""
+    """Data that `encode` takes slices of."""
     encode: Callable[[Any], Part]
 
     def part(self, start: int, stop: int, /) -> Part:
@@ -444,7 +444,7 @@ def entries_of(frame: nw.DataFrame[Any], name: str, /) -> Entries:
 
 
 def series_entries(series: pl.Series, /) -> Entries:
-    """Of a Polars column; those of PyArrow and Spark, and many of pandas, are opened as such."""
+    """The entries of a Polars column; PyArrow, Spark and many pandas columns are opened as such."""
     series = series.alias("entries")  # Polars reads names like "^x$" as patterns in operations
     dtype = series.dtype
     if dtype.is_float():
@@ -488,7 +488,7 @@ def _of_array(values: NDArray[Any]) -> tuple[str, NDArray[Any], Callable[[Any], 
 
 
 def _category_entries(series: pd.Series[Any]) -> Entries:
-    """Those of the categories, each as often as it occurs."""
+    """The entries of the categories, each as often as it occurs."""
     codes: NDArray[Any] = series.cat.codes.to_numpy()
     labels = _pandas_entries(pd.Series(series.cat.categories))
     if isinstance(labels.source, pl.Series) and len(labels.source):

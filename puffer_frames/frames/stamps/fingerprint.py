@@ -118,7 +118,7 @@ def _text_codes(part: Part, family: bytes) -> Hashes:
 PART = 1 << 17
 """Rows whose entries are hashed together; a column is the hash of its parts."""
 MANY = 16
-"""So many parts are hashed in two threads."""
+"""From this many parts on, two threads hash them."""
 
 
 class _Hash:
@@ -138,7 +138,7 @@ class _Hash:
         self._rest.update(np.column_stack([part.places + first, part.more.view("<i8")]).data)
 
     def digest(self) -> bytes:
-        """Of the entries taken in so far."""
+        """The digest of the entries taken in so far."""
         return self._words.digest() + self._rest.digest()
 
 
@@ -147,7 +147,7 @@ class _Column:
     """What was taken in of a column."""
 
     families: dict[str, None] = field(default_factory=dict)
-    """Of its entries that are there, in their order."""
+    """The families of the entries seen so far, in order."""
     parts: list[_Hash] = field(default_factory=list)
 
 
@@ -187,7 +187,7 @@ class Fingerprint:
         self._rows += len(frame)
 
     def hexdigest(self) -> str:
-        """Of the rows taken in so far."""
+        """The digest of the rows taken in so far, in hexadecimal."""
         digest = hashlib.sha256(f"{self._rows}:".encode())
         for name, column in sorted(self._columns.items()):
             digest.update(f"{name!r}:{[*column.families]!r}:".encode())

@@ -62,7 +62,7 @@ _CHECKSUM_HEAD = b"crc\0"
 _LEAST_BLOCK = 512
 """Bytes that Hadoop's checksum of 4 bytes is of; smaller blocks would leave room for a table."""
 _FRAME_BYTES = 12
-"""Of a Parquet file without data beside its footer: the mark at both ends, and a length."""
+"""Bytes of a Parquet file beside its data and footer: the mark at both ends, and a length."""
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -125,7 +125,7 @@ def _keys(parts: tuple[str, ...]) -> Iterator[tuple[str, str | None]]:
 
 
 def _holds_no_data(path: Path, known: Collection[str]) -> bool:
-    """Of a file that readers skip."""
+    """Whether readers skip this file."""
     if not path.is_file():
         return False
     if path.stat().st_size == 0:

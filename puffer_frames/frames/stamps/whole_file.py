@@ -94,7 +94,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def _status(place: Path) -> os.stat_result | None:
-    """That of the file that is there; None for none."""
+    """The status of the file; None if there is none."""
     try:
         found = place.stat()
     except FileNotFoundError:

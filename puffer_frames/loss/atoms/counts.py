@@ -160,7 +160,7 @@ class CountsLoss:
         return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=pair)
 
     def _rounding(self, scale: float, law: FloatArray) -> float:
-        """Of a ratio: that of the probabilities, and of each sum over a count with its exponentials."""
+        """The rounding of a ratio: that of the probabilities, and of each sum over a count with its exponentials."""
         counts = law.shape[1]
         steps = (law.ndim - 1) * (counts + counts / scale + 4) if scale else 0.0
         return 2.0 * (self._error + UNIT_ROUNDOFF * (steps + 8))
@@ -488,7 +488,7 @@ class _Series:
     counted: NDArray[np.bool_]
     length: int
     laws: FloatArray
-    """Of the state at times 1, 2, ...; the last one is that of all later times."""
+    """Laws of the state at times 1, 2, ...; the last one holds for all later times."""
     error: float
     """How far the log of a law may be off."""
 
@@ -519,7 +519,7 @@ class _Series:
         return cls(chain=chain, counted=counted, length=length, laws=laws, error=error)
 
     def law(self, time: int) -> FloatArray:
-        """Of the state at a time, from 1."""
+        """The law of the state at a time, from 1."""
         return self.laws[min(time, len(self.laws)) - 1]
 
     def possible(self, time: int) -> IndexArray:

@@ -58,7 +58,7 @@ class SparseAtoms:
     weights: FloatArray
     """Weights of the atoms, each at least 2**-900."""
     starts: IndexArray
-    """Where the atoms of each law begin, and the end of the last."""
+    """Starts of each law's atoms, and the end of the last."""
 
     @property
     def pays(self) -> bool:
@@ -183,7 +183,7 @@ class _Sides:
 _STEPS = 96.0
 """Cells are cut until the ratio changes by at most this part of its standard deviation."""
 _MOST_PIECES = 192
-"""Of the interval between two atoms."""
+"""The most pieces of the interval between two atoms."""
 _LEAST = -60.0
 """Log of a density so small that an interval with it is not cut."""
 

@@ -119,7 +119,7 @@ def convolver() -> Callable[[Law, Law, int], Law]:
 
 
 def _support(first: FloatArray, second: FloatArray, size: int) -> NDArray[np.bool_]:
-    """Where the convolution of one row is above 0."""
+    """Where the convolution of one row is positive."""
     held = np.zeros(size, dtype=bool)
     places = [np.flatnonzero(row) for row in (first, second)]
     if all(place[-1] - place[0] + 1 == place.size for place in places):
@@ -222,7 +222,7 @@ class AtomDensities:
 
     @property
     def error(self) -> LogError:
-        """Of entries of the tables."""
+        """The rounding error of the tables' entries."""
         return LogError(roundoffs=self.roundoffs, weights=self.weights_error)
 
 

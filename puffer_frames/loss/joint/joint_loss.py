@@ -52,7 +52,7 @@ class _Axis:
     slabs: NDArray[np.intp]
     """The line to the left, never the last one, shape (rows,)."""
     widths: FloatArray
-    """Of the slabs between the lines."""
+    """Widths of the slabs between the lines."""
     lefts: FloatArray
     """Distance to the line on the left."""
     rights: FloatArray
@@ -198,7 +198,7 @@ def in_groups(
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """Where some of the rows of the laws are: by line on axes whose rows are all on lines, by slab on others."""
+    """The places of some of the laws' rows: by line on axes whose rows all lie on lines, by slab on others."""
 
     chosen: NDArray[np.bool_] | slice
     """Which rows."""
@@ -235,12 +235,12 @@ def _swept(sums: FloatArray, axis: int, lines: FloatArray, scale: float) -> Floa
 
 
 MOST_NODES = 2_000_000
-"""Of a grid of all coordinates, which is exact; of a larger one some lines are chosen."""
+"""The most nodes of an exact grid of all coordinates; of a larger one, some lines are chosen."""
 _MOST_LINES = 2_000
-"""Of an axis, whose sweeps take a step for each."""
+"""The most lines of an axis: a sweep takes a step for each."""
 _FIRST_NODES = 8_000
 _MOST_CORNERS = 16_000_000
-"""Of all cells; each takes some floats for each secret."""
+"""The most corners of all cells; each takes some floats for each secret."""
 _ROUNDS = 12
 _NEAR = 1e-4
 """A bracket is narrow enough where its ends differ by this part."""
@@ -350,7 +350,7 @@ class JointLoss:
 
     @property
     def ranges(self) -> list[float]:
-        """Of each column."""
+        """The range of each column."""
         lows = np.min([law.points.min(axis=0) for law in self.laws.values()], axis=0)
         highs = np.max([law.points.max(axis=0) for law in self.laws.values()], axis=0)
         lows, highs = lows - self._widths, highs + self._widths
@@ -364,7 +364,7 @@ class JointLoss:
 
     @property
     def lines(self) -> list[FloatArray]:
-        """Of each axis."""
+        """The lines of each axis."""
         assert self._lines is not None
         return self._lines
 

@@ -39,7 +39,7 @@ class Boxes:
     first: FloatArray
     """The density of the first law at the corners, up to a constant; shape (2**axes, boxes), the last axis fastest."""
     second: FloatArray
-    """That of the second law."""
+    """The same for the second law."""
     widths: FloatArray
     """Shape (axes, boxes); 0 along an axis where both ends are one."""
     weights: FloatArray

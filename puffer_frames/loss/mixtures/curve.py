@@ -397,7 +397,7 @@ class Curve:
         return found
 
     def masses(self, at: Points, /) -> tuple[FloatArray, FloatArray]:
-        """Of the intervals between neighbouring points, with both tails, and bounds of their rounding errors."""
+        """The masses of the intervals between neighbouring points and of both tails, with error bounds."""
         found, error = self._neighbours(at.y)
         if self._displaced:
             with np.errstate(over="ignore"):
@@ -423,7 +423,7 @@ class Curve:
         return found.sum(axis=0), UNIT_ROUNDOFF * each.sum(axis=0) + _UNDERFLOW
 
     def _mass_errors(self, a: FloatArray, b: FloatArray) -> FloatArray:
-        """Of each component and interval, but for displaced components."""
+        """Rounding errors by component and interval, without those of displaced components."""
         lower, upper = a - self.means, b - self.means
         tails = np.stack([self._survival(np.abs(lower)), self._survival(np.abs(upper))])
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -454,7 +454,7 @@ def parabola(at_left: FloatArray, at_right: FloatArray, bend: FloatArray, h: Flo
 
 
 _ENTRIES = 1 << 18
-"""Of the largest temporary array, unless a single window holds more: such arrays stay in the cache."""
+"""Entries of the largest temporary array, unless one window holds more: such arrays stay in the cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -464,9 +464,9 @@ class Ragged:
     atoms: IndexArray
     """Numbers of the positions, shape (entries,)."""
     rows: IndexArray
-    """Of which of these windows each is, shape (entries,)."""
+    """The window of each entry, shape (entries,)."""
     starts: IndexArray
-    """Where each window begins among the entries, shape (windows,)."""
+    """Start of each window among the entries, shape (windows,)."""
     sizes: IndexArray
     """How many positions each window holds, at least 1."""
 
@@ -498,7 +498,7 @@ _CHUNK = 256
 MANY_ATOMS = 4096
 """With more, each point and each interval has the atoms near it alone."""
 _MOST_TERMS = 1 << 18
-"""Of atoms and points: with more, an interval has the atoms near it alone."""
+"""The most atoms times points; with more, an interval uses only the atoms near it."""
 _NEGLIGIBLE_SHARE = 46.0
 """Atoms whose shares of a density are together below e to minus this are left out: less than rounding."""
 _FAR, _BEYOND = 9.5, 1.1e-21

@@ -317,7 +317,7 @@ class MixtureLoss:
         priors = list(self._priors.values())
 
         def quick(i: int, j: int) -> tuple[float, float]:
-            """Of atoms and of densities: in some order each is the larger one, in none the sum of both."""
+            """Bounds from atoms and densities: the larger of them is reached in one order, their sum in none."""
             atoms = [
                 _positive_atoms(*pair, epsilon=epsilon) for pair in ((priors[i], priors[j]), (priors[j], priors[i]))
             ]

@@ -205,7 +205,7 @@ _CELL = 0.125
 _TOLERANCE = 1e-8
 _ROUND_UP = 1 + 1e-9
 _MOST_STEPS = 2_000_000
-"""Of the plans of all pairs together; beyond it pairs are bounded by their distances."""
+"""The most steps of the plans of all pairs together; beyond it pairs are bounded by their distances."""
 NO_NOISE = 1e-100
 """Below this fraction of the span of the priors the noise is bounded by none at all: squares leave the floats."""
 
@@ -428,7 +428,7 @@ class _Largest:
     """The pair with the largest upper bound so far."""
     lower: float = 0.0
     upper: float = 0.0
-    """Of the pairs that were looked at."""
+    """Upper bound over the pairs that were looked at."""
     curves: dict[Secret, tuple[Curve, float]] = field(default_factory=dict)
     """As `GaussianNoiseLoss._curve`."""
 

@@ -216,16 +216,16 @@ class StableCellMeansLoss(_CellMeansLoss):
 
 
 MOST_ATOMS = 1 << 11
-"""Of more atoms of a prior, groups of neighbours are taken together."""
+"""The most atoms of a prior; beyond it, groups of neighbours are taken together."""
 _NODES_PER_SCALE = 32
 """Groups in a scale."""
 MOST_NODES, _MOST_TOGETHER = 1 << 13, 1 << 16
-"""So many groups of a prior, and of all of them, even where they are wider than that."""
+"""The most groups of one prior, and of all of them, even if they become wider for it."""
 _WIDEST = 4.0
 """Wider groups, in scales, cost more than the distance says."""
 _MANY_PAIRS = 1000
 _WIDE = 0.02
-"""Where a bracket is wider, as a share of the loss, pairs are held to the bound by their W-infinity distance too."""
+"""From this width of a bracket on, as a share of the loss, pairs are also bounded by their W-infinity distance."""
 _TOLERANCE, _OF_GROUPS = 1e-9, 1e-6
 """A bracket of atoms is as narrow as this, and one of groups of them."""
 

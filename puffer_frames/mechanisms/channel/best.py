@@ -23,7 +23,7 @@ from puffer_frames.priors.summary import Level
 WHOLE = 100
 """Up to so many levels the whole program is solved."""
 FEWER = 64
-"""Of more levels so many stand for the others, where the larger programs below do not come to an end."""
+"""Beyond this many levels, this many stand for the others: the larger programs below do not come to an end."""
 _FIRST = 4
 """Outputs that every input may have at first."""
 _MORE = 6
@@ -32,7 +32,7 @@ _ROUNDS = 6
 _ENTRIES = 32
 """No further round with more entries than this, for each input."""
 _ITERATIONS = 16_000
-"""Of the solver in a round."""
+"""The solver's iterations in a round."""
 _NEAR = 1.01
 """No further round where a channel costs at most so many times what any other does."""
 _GOOD = 1.05

@@ -26,7 +26,7 @@ F = TypeVar("F", bound=ChannelFit)
 _NEAR = 1e-9
 """What rounding may change of a number that is computed anew."""
 _MOST_BOUNDED = 32
-"""Of more levels the lower bound of the error, a linear program of seconds, is not computed anew."""
+"""Beyond this many levels the lower bound of the error, a linear program of seconds, is not computed anew."""
 
 
 def check_channel_plan(plan: ChannelFit, /) -> None:

@@ -35,7 +35,7 @@ class Adversary:
     words: str
     """What it is, in a sentence."""
     confidence: float | None = None
-    """Of a population: with which the guarantee holds for its laws."""
+    """The confidence with which the guarantee holds for a population's laws."""
 
 
 def adversaries(

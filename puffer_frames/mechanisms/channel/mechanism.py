@@ -228,7 +228,7 @@ def _level_text(level: Level) -> str:
 
 
 def channel_figures(plan: ChannelFit, /) -> PlanFigures:
-    """Those of the plan of a channel."""
+    """The figures of a channel's plan."""
     channel, delta = plan.channel, plan.request.target.delta
     losses = [
         ("the observed law", *loss_of(plan.observed, delta=delta)),

@@ -157,10 +157,10 @@ class Problem:
     constant: FloatArray | None = None
     """A law of the output that keeps them, shape (outputs,)."""
     groups: Mapping[Secret, tuple[int, ...]] | None = None
-    """Of a channel that sees the secret: the inputs of each secret, in the order of its values, of all the same. None
+    """For a channel that sees the secret: the inputs of each secret, in the order of its values, of all the same. None
     of one that sees the value alone: every input may be that of any secret."""
     reader_cap: float | None = None
-    """Of such a channel: bound of what a reader learns of the secret who knows the value; None for none."""
+    """For such a channel: a bound of what a reader who knows the value learns of the secret; None for none."""
     times: Mapping[Secret, float] | None = None
     """By what the costs of each secret were multiplied, so that all secrets have the same weight; None for nothing."""
     star: bool | None = None
@@ -258,13 +258,13 @@ class InputColumn:
     public: bool
     """Whether the levels were declared, and are not learned from the table."""
     edges: FloatArray | None = None
-    """Of numbers: the input of a value is the number of these that are at most the value, shape (inputs - 1,)."""
+    """For numbers: a value's input is the number of these edges that are at most the value, shape (inputs - 1,)."""
     in_cells: bool = False
     """Whether an input stands for several numbers."""
     costs: Mapping[Secret, FloatArray] | None = None
-    """Of cells, for a channel that sees the secret: the cost by secret, for the rows of each cell that have it."""
+    """For cells and a channel that sees the secret: the cost by secret, over the rows of each cell that have it."""
     codes: Mapping[Level, int] | None = None
-    """Of labels: the input of each."""
+    """For labels: the input of each."""
     is_partial: bool = False
     """Whether the levels are tuples of labels, and not all tuples there are."""
 
@@ -469,7 +469,7 @@ def _mean_costs(away: FloatArray, rows: FloatArray, starts: NDArray[np.intp], em
 
 
 def _cell_starts(values: FloatArray, radius: float) -> FloatArray:
-    """Where the cells of a grid begin, whose centres these are; a centre beyond a public bound was moved to the bound.
+    """The starts of the cells of a grid with these centres; a centre beyond a public bound was moved to the bound.
 
     Values that were not counted in cells are their own.
     """

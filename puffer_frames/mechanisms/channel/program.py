@@ -231,7 +231,7 @@ _ABSENT = 1e-9
 _DEAREST = 1e9
 """A cost is at most so many times the error of the best constant, for the solver: it is never paid."""
 _ROUNDING = 1e-13
-"""Of the sums of a bound, in units of the error of the best constant."""
+"""Rounding of a bound's sums, in units of the error of the best constant."""
 _ITERATIONS, _ITERATIONS_EACH = 5_000, 10
 """Iterations of a solver at most: so many, and so many for each row and column of the program."""
 _CHEAPEST = (0.0, 1e-9)

@@ -243,7 +243,7 @@ def _check_strata(plan: NoiseFit, strata: StrataChoices) -> None:
 
 
 def _check_ranges(choices: Mapping[str, Choice], plan: NoiseFit) -> None:
-    """That noise is enough for the whole range of every column."""
+    """Check that the noise is enough for the whole range of every column."""
     request, asked = plan.request, target_of(plan).share(len(choices))
     factor = request.repeats.factor(request.noise)
     for name, choice in choices.items():

@@ -31,7 +31,7 @@ from puffer_frames.scales.search import smallest_of_each
 
 POINTS = 601
 REACH = 4.0
-"""So many scales beyond the values the noisy ones are drawn."""
+"""Noisy values are drawn this many scales beyond the values."""
 
 
 class Planned(Protocol):
@@ -189,7 +189,7 @@ def columns_of(rows: Sequence[Mapping[str, Any]], names: Sequence[str], /) -> di
 
 
 MOST_LEVELS_BOUND = 64
-"""Of columns of more different values the bound, a linear program for each epsilon, takes more than seconds."""
+"""Beyond this many different values the bound, a linear program for each epsilon, takes more than seconds."""
 
 
 def curve_of(owner: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:

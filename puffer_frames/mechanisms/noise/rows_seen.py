@@ -89,7 +89,7 @@ MOST_CELLS = 1 << 18
 _MOST_COUNTS, _MUCH_FINER = 3, 4
 """Cells are made narrower where rows fill few of them, so often at the most, and by at least this factor."""
 MOST_SECRETS = 100
-"""Of more secrets several columns have the bounded-column rule."""
+"""Beyond this many secrets several columns have the bounded-column rule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +178,7 @@ class RowsSeen:
 
     @classmethod
     def _with_labels(cls, rows: CompleteRows, request: Request, domain: Mapping[str, Bounds]) -> RowsSeen:
-        """Of rows that were counted per secret and label; numbers of levels are a column like the others."""
+        """The rows counted per secret and label; numbers of levels are a column like the others."""
         own, public = len(request.secret) + len(request.given_columns), request.public
         numbers = [name for name in public if name not in request.labels]
         if numbers:
@@ -231,7 +231,7 @@ class RowsSeen:
         return single if self.joint is None else single + self.joint.checksum()
 
     def by_stratum(self, own: int, /) -> dict[Stratum, RowsSeen]:
-        """Those of each stratum: the secrets are counted with the given columns after `own` of their own."""
+        """The rows of each stratum: the secrets are counted with the given columns after `own` of their own."""
         strata: dict[Stratum, dict[tuple[Any, ...], Secret]] = {}
         for key in self._keys():
             strata.setdefault(key[own:], {})[key] = _own(key, own)
@@ -250,7 +250,7 @@ class RowsSeen:
         return cast(list[tuple[Any, ...]], list(self.rows_per_secret))
 
     def _only(self, secrets: Mapping[Any, Secret]) -> RowsSeen:
-        """Of some secrets, under other names."""
+        """The rows of some secrets, under other names."""
         joint = self.joint
         return RowsSeen(
             summaries={

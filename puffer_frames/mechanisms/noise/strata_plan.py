@@ -56,7 +56,7 @@ def with_labels(request: Request, table: Table, /) -> Request:
 
 
 _MOST_RECOUNTS = 4
-"""Of a column in cells that are wide against the noise: the scale falls with their width."""
+"""How often, at most, a column is counted again because its cells are wide against the noise."""
 _FEWEST, _FEWEST_OF_SMOOTH = 16, 128
 """A scale of fewer cells is found anew: their means cost up to some 2 % of epsilon, of Gaussian and stable noise
 0.04 %."""

@@ -330,7 +330,7 @@ def spread_of(empirical: Belief, rows: Mapping[Secret, int], /) -> tuple[float, 
 
 
 def plan_figures(plan: NoiseFit, /) -> PlanFigures:
-    """Those of a plan of noise; of strata no losses under wider laws are known."""
+    """The figures of a plan of noise; for strata no losses under wider laws are known."""
     request = plan.request
     several = len(request.public) > 1
     what = "the released values of one row together" if several else "one released value"
@@ -373,7 +373,7 @@ def _losses(plan: NoiseFit) -> list[tuple[str, float, str]]:
 _CELLS = 12
 """A channel of so few cells is found in a tenth of a second, and its error bounds that of a finer one."""
 _FEWEST, _HALF = 50, 0.5
-"""Of fewer rows, and of noise with less than half the error of a constant, no channel is looked for."""
+"""With fewer rows, or noise with less than half the error of a constant, no channel is looked for."""
 _NEARLY = 0.99
 
 
@@ -491,7 +491,7 @@ _LAWS = {"population": "population 95 %", "any law": "any law"}
 
 
 def plan_pictures(owner: Any, /) -> list[str]:
-    """Of each of up to three columns of numbers: its error beside its spread, its loss per law and along the value."""
+    """For up to three columns of numbers: the error beside the spread, the loss per law and along the value."""
     plan: NoiseFit = owner.fitted
     found: list[str] = []
     if plan.strata is not None:

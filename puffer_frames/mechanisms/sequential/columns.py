@@ -23,9 +23,9 @@ from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 from puffer_frames.priors.summary import Level
 
 MOST_ROWS = 200_000
-"""Of more rows some are drawn at random, and the plan is made of these."""
+"""Beyond this many rows, some are drawn at random, and the plan is made of these."""
 MOST_LEVELS = 64
-"""Of a column of labels: the programs of the channels take time with the square of their number."""
+"""The most levels of a column of labels: programs of channels take time with the square of their number."""
 MOST_SECRETS = 24
 _ROWS_OF_LEVEL, _LEAST_VARIED = 5, 50
 """A column is a function of another only where levels of this one have so many rows on average, and where so many rows
@@ -40,7 +40,7 @@ class TableColumn:
     levels: Levels
     """The released values by code, a missing one last: labels, or a value of each cell of numbers."""
     edges: FloatArray | None = None
-    """Of numbers: the code is the number of edges below the value. None of labels."""
+    """For numbers: the code is the number of edges below the value. None for labels."""
     ends: Bounds | None = None
     """To which numbers are clipped first."""
     source: str | None = None
@@ -186,11 +186,11 @@ class CodedRows:
     """All public columns."""
     secrets: tuple[Secret, ...]
     codes: IndexArray
-    """Of the columns that are no functions of others, shape (rows, columns)."""
+    """Codes of the columns that are no functions of others, shape (rows, columns)."""
     groups: IndexArray
     """Number of the secret of each row, shape (rows,)."""
     rows_per_secret: Mapping[Secret, int]
-    """Of all rows of the table, which may be more than these."""
+    """Rows of each secret in the whole table, which may be more than these."""
     within: Mapping[str, float]
     """Mean distance of the numbers of a column to the released value of their cell."""
     contradicting: int = 0

@@ -70,7 +70,7 @@ _RARE_SHARES = (1e-7, 1e-4)
 _UNIFORM = 1e-6
 """Share of the even law in each row: no entry is 0, and units of 2**-62 err by less than 1 part in 10**11."""
 LEAST_SHARE = _UNIFORM / 2
-"""Of the even law that is in each row, whatever was repaired."""
+"""The least share of the even law in each row, whatever was repaired."""
 _CLOSE = 1e-9
 """Ratios that are nearer to their cap are compared in whole numbers."""
 _PARTS = 1 << 40
@@ -142,7 +142,7 @@ class ContextLaw:
     laws: FloatArray
     """Given each secret, shape (secrets, levels)."""
     shares: FloatArray
-    """Of the secrets."""
+    """Shares of the secrets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +156,7 @@ class Asked:
     cap: float
     """Largest loss under any belief."""
     cost: FloatArray
-    """Of each output in place of each level."""
+    """Cost of each output in place of each level."""
     preserve: bool
     """Whether the law of the column is kept."""
 
@@ -305,7 +305,7 @@ class TableDraw:
 
     @property
     def reads(self) -> Columns:
-        """Those, and the secret."""
+        """The columns read, and the secret."""
         return {**{column.name: column.reads for column in self.drawn}, **self.secret.reads}
 
     @property
@@ -340,7 +340,7 @@ _SMALL, _RARE = 5_000, 1_000
 _LIFTED, _REFITS = 3, 3
 """Refits that small tables are lifted for, and that are measured."""
 _FEW_TREES = 2
-"""Of small tables, at most."""
+"""The most trees for a small table."""
 _FEWEST_CONTEXTS, _ROWS_OF_CONTEXT, _PROGRAMS = 4, 100, 1_100
 """More contexts than a small table can tell apart would take time alone; each of a column has a program of its own."""
 _WIDE = 100
@@ -352,7 +352,7 @@ _MOST_NAMED = 6
 _UNCHANGED = 0.01
 """A release in which fewer cells are others is nearly the table itself."""
 WARNED, REFUSED = 1.5, 2.0
-"""Where 99 % of the losses under a refit of the network exceed so many times epsilon, there is a warning, or an error.
+"""If 99 % of the losses under a refit of the network exceed this many times epsilon, there is a warning, or an error.
 """
 FEWEST_HELD, MOST_HELD = 2 * FEWEST_TESTED, 20_000
 
@@ -362,7 +362,7 @@ class Change:
     """What a release does to a column on average under the fitted network: it follows from the plan, not from rows."""
 
     share: float
-    """Of values that become another one, or one of another cell."""
+    """Share of values that become another one, or one of another cell."""
     most: float
     """The same of the secret whose values change most."""
     distance: float | None
@@ -507,7 +507,7 @@ class TableFit(SecretsOfPairs):
 
     @property
     def worst_auc(self) -> float:
-        """Of the best guess between two secrets under other beliefs."""
+        """The AUC of the best guess between two secrets under other beliefs."""
         return max(each.auc for each in self.others)
 
     @property

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
 _TURNS, _FEW_TURNS = 25, 5
-"""Of expectation maximisation: for a new law, and for one of other rows with the same trees."""
+"""Turns of expectation maximisation: for a new law, and for a law of other rows with the same trees."""
 _NEW_TREES = (0, 4, 10)
 """Turns that look for the trees anew."""
 _OWN_CLASS = 0.8

@@ -29,12 +29,12 @@ CONFIDENCE = 0.95
 _SIMULATED = 16_000
 """Rows of all secrets together that are drawn from each belief."""
 _RELEASES = 8
-"""Of the rows that an attacker learns from who knows some secrets."""
+"""Releases of the rows from which an attacker who knows some secrets learns."""
 _TUNED = 1 / 3
 """Share of the tested rows that thresholds are chosen on."""
 _THRESHOLDS = 40
 _ROUNDS = 150
-"""Of boosting."""
+"""Rounds of boosting."""
 FEWEST_TESTED = 30
 """Rows of each secret, without which no attack is tried."""
 _DIGITS = 4
@@ -66,7 +66,7 @@ class OtherBelief:
     tail: float
     """99 % of the losses are at most this: an estimate."""
     auc: float
-    """Of the best guess between two secrets: an estimate, the largest of all pairs."""
+    """The estimated AUC of the best guess between two secrets, the largest over all pairs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,7 @@ class Attack:
 
     name: str
     auc: tuple[float, ...]
-    """Of each secret against all others."""
+    """The AUC of each secret against all others."""
     shown: float
     """The loss is at least this: 95 % confidence, for all attackers and pairs of secrets together."""
 
@@ -85,7 +85,7 @@ class HeldOut:
     """All attacks on rows that the plan was not made from."""
 
     rows: int
-    """That were attacked."""
+    """Rows that were attacked."""
     secrets: tuple[int, ...]
     """Numbers of the secrets that had enough rows: the attacks are on these."""
     raw: tuple[float, ...]

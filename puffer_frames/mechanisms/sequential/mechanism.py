@@ -170,7 +170,7 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
 
 
 def largest_auc(epsilon: float, /) -> float:
-    """Of any guess between two laws whose log-ratio is at most epsilon."""
+    """The largest AUC of any guess between two laws whose log-ratio is at most epsilon."""
     return 1 / (1 + math.exp(-epsilon))
 
 

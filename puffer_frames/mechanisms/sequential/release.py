@@ -24,7 +24,7 @@ from puffer_frames.priors.prior import FloatArray, IndexArray
 _MARGIN = 1 - 1e-12
 """Factor of the odds: more than the rounding of the sums below."""
 _TURNS = 6
-"""Of the search for the least lift of several beliefs; the little that is left is met by a constant."""
+"""Turns of the search for the least lift of several beliefs; the little that is left is met by a constant."""
 
 
 def lift(laws: FloatArray, allowed: FloatArray, reader_cap: float, /) -> FloatArray:
@@ -150,7 +150,7 @@ class Step:
     reader_cap: float
     """Largest loss to a reader who knows the raw value."""
     centres: FloatArray
-    """Of the contexts, shape (contexts, secrets * levels): whole numbers."""
+    """Centres of the contexts, shape (contexts, secrets * levels): whole numbers."""
     weights: Whole
     """Probabilities in units of 2**-62, shape (contexts, secrets, levels, outputs)."""
     moves: FloatArray | None = None
@@ -234,7 +234,7 @@ class Walk:
         """Log-probability of what was released under each law given each secret."""
 
     def laws_of(self, column: int, /) -> FloatArray:
-        """Of a column under each law, given each secret and what was released; shape (laws, secrets, rows, levels)."""
+        """The laws of a column given each secret and what was released, shape (laws, secrets, rows, levels)."""
         found = [each.law_of(column) for each in self._filters]
         return np.stack([np.broadcast_to(law, (law.shape[0], self._rows, law.shape[2])) for law in found])
 

@@ -105,7 +105,7 @@ def largest_ratios(log_matrix: FloatArray, doubtful: NDArray[np.bool_], /) -> Fl
 
 
 def stationary_influence(chain: MarkovChain, steps: IndexArray, /) -> Influence:
-    """Of a stationary chain: the left side is the right side of the chain read backwards."""
+    """The influence in a stationary chain: its left side is the right side of the reversed chain."""
     pairs = off_diagonal(chain.states)
     right = _table(Powers(chain.transition), steps, pairs)
     left = _table(Powers(chain.reversal), steps, pairs)

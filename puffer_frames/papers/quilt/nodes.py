@@ -225,11 +225,11 @@ def empty_quilt(length: int, epsilon: float) -> QuiltScale:
 _MOST_SUMS = 2e7
 """Sums of two sides' influences that are looked at: distances on the left times on the right times pairs of states."""
 _MOST_GAPPED_NODES, _FEWEST_STEPS = 1e8, 8
-"""Of nodes with quilts of their own: nodes times distances squared, and distances."""
+"""For nodes with quilts of their own: the most nodes times distances squared, and the fewest distances."""
 _MOST_PLACES = 1e7
 """Times of all units, and the room between these."""
 _FEWEST_SPANS, _MOST_SPANS, _MOST_LOOKS = 64, 8192, 20_000_000
-"""Of windows: lengths that are looked at, and lengths times pieces."""
+"""For windows: lengths that are looked at, and the most lengths times pieces."""
 _ROUND_UP = 1 + 2**-50
 
 
@@ -244,7 +244,7 @@ class Windows:
 
     @classmethod
     def of(cls, rows: SeriesRows, /, *, length: int) -> Windows:
-        """Of the rows of all units, up to a number of nodes; between those that are looked at, of the next larger."""
+        """The windows of all units' rows, up to a number of nodes; a length not looked at counts as the next larger."""
         count = max(_FEWEST_SPANS, min(_MOST_SPANS, _MOST_LOOKS // rows.lengths.size))
         spans = np.arange(1, length + 1) if length <= count else _thinned(length, count)
         return cls(spans=spans, most=rows.most_within(spans))

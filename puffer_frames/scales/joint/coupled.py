@@ -461,7 +461,7 @@ def _resampled(entry: Bootstrap, joint: JointCounts) -> tuple[JointCounts, ...]:
 
 
 MOST_COLUMNS = 4
-"""Of more columns the grid is too large."""
+"""With more columns the grid is too large."""
 
 
 def any_joint_loss(choices: Iterable[Choice], /) -> float:
@@ -571,7 +571,7 @@ def _of_rows(bracket: Bracket, rows: int) -> Bracket:
 
 
 def _coupled_bracket(joint: JointCounts, scales: Sequence[float], *, pairs: Pairs) -> tuple[Bracket, Pair]:
-    """Of more columns than the grid has: at least the loss of one of them, at most what a coupling of whole rows
+    """For more columns than the grid has: at least the loss of one of them, at most what a coupling of whole rows
     proves.
     """
     upper = coupled_loss(joint, scales, pairs=pairs)

@@ -159,7 +159,7 @@ _STEPS = 60
 _ROUGHLY = 0.02
 """Relative accuracy of a start on its ray."""
 _FEW_ROWS = 6_000
-"""Of laws of more rows the proportions of the scales are found on rows that stand for several."""
+"""For laws of more rows than this, the proportions of the scales are found on rows that stand for several."""
 _MOST_COMPARED, _MOST_COMPOSED = 20_000_000, 2_000_000
 """Nodes of the grid times laws and pairs of them, and the same for several rows of a unit: of more the scales are those
 of pure privacy.

@@ -363,7 +363,7 @@ def _released(request: SeriesRequest, arguments: HistogramArguments, rows: Serie
 
 
 def _owners(request: SeriesRequest, rows: SeriesRows) -> list[Secret | None]:
-    """Whose histograms or sums are released: None for that of all."""
+    """The unit of each histogram or sum that is released; None for that of all units."""
     if request.per == "pooled" or request.columns.unit is None:
         return [None]
     return ([None] if request.both else []) + list(rows.units)

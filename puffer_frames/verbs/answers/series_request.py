@@ -161,7 +161,7 @@ class SeriesRequest:
     columns: SeriesColumns
     drawing: Drawing
     population: Population | None
-    """Where the chains are all that the series do not refute."""
+    """Set where the chains are all those that the series do not refute."""
     networks: tuple[BayesianNetwork, ...]
     """What the values depend on one another by, where they are no series."""
 

@@ -40,7 +40,7 @@ from puffer_frames.verbs.auditing.report import AuditCheck, AuditReport, check_o
 from puffer_frames.verbs.requests import AggregateArguments, HistogramArguments, bind
 
 _CHANCES = 6
-"""So many checks rest on chance; each has this part of 1 - level."""
+"""The number of checks that rest on chance; each has this part of 1 - level."""
 _NEAR, _FINE, _COARSE = 1e-6, 2.0**-30, 2.0**-20
 _MOST_TRIALS = 20_000
 _DRAWS = 199
@@ -54,7 +54,7 @@ class _Answers:
 
     replay: Replay
     expected: Certificate
-    """That of the request, made again."""
+    """The certificate of the request, made again."""
     certified: Mapping[str, float]
     """The certified scale of each statistic."""
     numbers: FloatArray
@@ -62,7 +62,7 @@ class _Answers:
     scale: FloatArray
     """As certified, in units of the answer, shape (rows,); 0 for no noise, NaN for a quotient."""
     statistic: tuple[str, ...]
-    """Of each row."""
+    """The statistic of each row."""
     noisy: IndexArray
     """Rows with noise of their own."""
     off: tuple[str, ...]
@@ -75,7 +75,7 @@ class _Answers:
 
     @property
     def family(self) -> NoiseFamily | None:
-        """Of scale 1; None for discrete Laplace noise."""
+        """The noise at scale 1; None for discrete Laplace noise."""
         found = family_of(self.expected)
         return None if found is None else found.at(1.0)
 

@@ -329,7 +329,7 @@ def noise_checks(rows: AuditRows, /, *, alpha: float, rng: np.random.Generator) 
 
 
 def _law_of_all(rows: AuditRows, alpha: float) -> AuditCheck:
-    """Of rows in a random order, which shows less."""
+    """The check on rows in a random order, which shows less."""
     tests = [
         p_of_sum(each.after, each.before, each.noise, float(each.scale[0]))
         for each in rows.columns
@@ -478,7 +478,7 @@ def _p_of_ranks(first: FloatArray, second: FloatArray) -> float:
 
 
 def _p_of_equal(first: FloatArray, second: FloatArray) -> float:
-    """Of so many rows that have the same label at the same place."""
+    """The p-value of the number of rows that have equal labels at equal places."""
     shares = [
         np.bincount(each.astype(np.intp), minlength=int(max(first.max(), second.max())) + 1) / each.size
         for each in (first, second)
@@ -488,7 +488,7 @@ def _p_of_equal(first: FloatArray, second: FloatArray) -> float:
 
 
 SHARES = 12
-"""So many checks rest on chance, and those of readers beside: each has this part of 1 - level."""
+"""The number of checks that rest on chance, those of readers included; each has this part of 1 - level."""
 
 
 def report_of(

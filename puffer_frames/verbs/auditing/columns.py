@@ -32,13 +32,13 @@ class ReleasedColumn:
     after: FloatArray
     """Released values, shape (n,)."""
     scale: FloatArray
-    """Of the noise of each row, in units of the column, shape (n,); 0 for none. Of a channel not used."""
+    """Scale of the noise of each row, in units of the column, shape (n,); 0 for none. Not used for a channel."""
     noise: NoiseFamily | None
     """The family; None for a channel."""
     kept: FloatArray | None = None
-    """Of labels with randomised response: the probability that a row keeps its own, shape (n,)."""
+    """For labels with randomised response: the probability that a row keeps its own, shape (n,)."""
     levels: int = 0
-    """Of labels: how many there are."""
+    """For labels: how many there are."""
     ends: tuple[FloatArray, FloatArray] | None = None
     """Between which the certified distribution function at the row's noise lay; None where that is not known."""
     continuous: bool = False
@@ -134,7 +134,7 @@ def column_of(
 
 
 def _scales(certificate: Certificate, name: str, strata: RowStrata, /, *, field: str) -> FloatArray:
-    """Of each row: that of its stratum; NaN where there is none."""
+    """The scale of each row's stratum; NaN where there is none."""
     alone = certificate.scales.get(name) if field == "scales" else certificate.channels.get(name, {}).get("cap")
     found = np.full(strata.codes.size, math.nan if alone is None else float(alone))
     if certificate.strata:

@@ -109,7 +109,7 @@ def learned_bounds(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """Of a guesser of two secrets, on rows that it has not seen."""
+    """Rates of a guesser of two secrets, on rows that it has not seen."""
 
     accuracy: float
     """Share of right guesses where both secrets are equally likely."""
@@ -164,7 +164,7 @@ class _Learned:
     after: FloatArray
     kept: FloatArray | None
     weights: FloatArray
-    """Of each secret: 1 / rows."""
+    """Weight of each secret: 1 / rows."""
 
 
 def guesses(

@@ -27,7 +27,7 @@ from puffer_frames.verbs.auditing.rows import AuditRows, Secrets
 NAMES = ("reader of the value", "reader of a column")
 _MOST_PAIRS = 60
 _CELLS, _LEVELS = 64, 256
-"""Of what is known so many cells of numbers, and so many labels, are learned apart."""
+"""How many cells of numbers, and how many labels, of what is known are learned apart."""
 _SMOOTHED = 5.0
 """Rows that each law of the released values is taken to have beside its own, with the law of both secrets."""
 
@@ -135,7 +135,7 @@ def _few(codes: IndexArray, numbers: FloatArray | None) -> IndexArray:
 
 
 def _best(rows: AuditRows, known: Sequence[_Known], *, alpha: float, rng: np.random.Generator) -> _Shown | None:
-    """Of all readers and pairs that of whom the release shows most; all bounds together hold at 1 - alpha."""
+    """Of all readers and pairs, the one to whom the release shows most; all bounds together hold at 1 - alpha."""
     _, outputs = np.unique(np.column_stack([each.after for each in rows.columns]), axis=0, return_inverse=True)
     trained = rng.random(rows.rows) < 0.5
     group = next(each for each in rows.secrets if each.names == tuple(rows.certificate.secret))
@@ -182,7 +182,7 @@ def _shown(
 
 
 def _log_ratio(outputs: IndexArray, known: IndexArray, second: IndexArray, trained: NDArray[np.bool_]) -> FloatArray:
-    """Of each row log P(output | known, first secret) / P(output | known, second one), learned from some rows."""
+    """For each row log P(output | known, first secret) / P(output | known, second one), learned from some rows."""
     counts = np.zeros((2, int(known.max(initial=0)) + 1, int(outputs.max(initial=0)) + 1))
     np.add.at(counts, (second[trained], known[trained], outputs[trained]), 1.0)
     both = counts.sum(axis=0) + 1 / counts.shape[2]

@@ -96,7 +96,7 @@ class Asked:
     plain: tuple[Rows, ...]
     """The channel that has the guarantee under one belief and no other, where it is a row of each."""
     channels: tuple[tuple[str, Rows], ...]
-    """Those of the default options, of both kinds, and those whose options were given, with words for their guarantee.
+    """The channels of the default options, of both kinds, and those whose options were given, with words for their guarantee.
     """
     tables: tuple[Rows, ...]
     """Several columns one after another."""
@@ -188,7 +188,7 @@ def entries_of(entry: Any, /) -> tuple[Any, ...]:
 
 
 def of_numbers(asked: Asked, /, *, two_values: bool) -> Iterator[Alternative]:
-    """Those of one column of numbers."""
+    """The alternatives for one column of numbers."""
     observed = BERNOULLI.name if two_values else KANTOROVICH.name
     for epsilon in asked.epsilons:
         for name, entry in asked.beliefs.items():
@@ -208,7 +208,7 @@ def of_numbers(asked: Asked, /, *, two_values: bool) -> Iterator[Alternative]:
 
 
 def of_labels(asked: Asked, /) -> Iterator[Alternative]:
-    """Those of one column of labels."""
+    """The alternatives for one column of labels."""
     for epsilon in asked.epsilons:
         for (name, entry), rows in product(asked.beliefs.items(), asked.plain):
             if entry != "fitted":
@@ -218,7 +218,7 @@ def of_labels(asked: Asked, /) -> Iterator[Alternative]:
 
 
 def of_columns(asked: Asked, /, *, columns: int) -> Iterator[Alternative]:
-    """Those of several columns: by their joint loss, by a coupling of whole rows, by their ranges, one by one."""
+    """The alternatives for several columns: by joint loss, by a coupling of whole rows, by their ranges, one by one."""
     for epsilon in asked.epsilons:
         for name, entry in asked.beliefs.items():
             if isinstance(entry, str) and entry == "fitted":

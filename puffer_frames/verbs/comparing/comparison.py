@@ -57,7 +57,7 @@ from puffer_frames.verbs.requests import CompareArguments, takes, with_names
 
 NOTHING_NEEDED = "private as it is: say allow_zero_noise=True"
 UNCHANGED = 1 - 1e-12
-"""Of a channel that changes nothing: what cannot be told from that is left of any repair."""
+"""A channel that leaves at least this share as it is changes nothing: the rest is what repairs leave."""
 ADDS_UP, LARGEST_ADD, NO_RULE = "epsilons add", "largest losses add", "no rule"
 UNKNOWN = math.nan
 
@@ -103,7 +103,7 @@ class Spread:
 
     @classmethod
     def of(cls, summary: Summary, /) -> Spread:
-        """Of all rows that were counted."""
+        """The spread of all rows that were counted."""
         priors = {secret: Prior.empirical(*pair) for secret, pair in summary.counts.items()}
         std, constant = spread_of(priors, summary.rows_per_secret)
         return cls(std=std, constant=constant)
@@ -249,7 +249,7 @@ def _figures(plan: NoiseFit, choice: Choice, *, several: bool) -> dict[str, Any]
 
 
 def _of_labels(plan: NoiseFit, name: str, choice: Choice) -> Spread:
-    """Of a column of labels beside others: which share of the rows the most frequent label is not."""
+    """For a column of labels beside others: the share of the rows that do not have the most frequent label."""
     counts = np.zeros(len(plan.levels[name]))
     for secret, prior in choice.empirical.items():
         counts[prior.means.astype(np.intp)] += prior.weights * plan.rows_per_secret[secret]
@@ -280,7 +280,7 @@ def _ratio(error: float, unit: float) -> float:
 
 
 LEVELS_UNASKED = 64
-"""Of more different numbers the program of a channel takes more than seconds, and is solved where it was asked for."""
+"""Beyond this many different numbers the program of a channel takes longer, and is solved only where asked for."""
 PAIRS_UNASKED = 90
 """The same of pairs of a level and a secret, for a channel that sees the secret."""
 _NOT_THERE = (ArgumentError, ArgumentTypeError)
@@ -428,7 +428,7 @@ class Counted:
         )
 
     def alternatives(self) -> Iterator[Alternative]:
-        """Those that may apply to these columns."""
+        """The alternatives that may apply to these columns."""
         if len(self.base.public) > 1:
             return of_columns(self.asked, columns=len(self.base.public))
         if self.rows is None:

@@ -51,7 +51,7 @@ _RARE = float(ndtri(0.01))
 _UNRELATED = 1e-12
 """A correlation that cuts nothing."""
 _LEAST_TOLD = 0.15
-"""Of its estimate: so small a variance behind the noise is none."""
+"""A share of its estimate: a smaller variance behind the noise counts as none."""
 _ANGLES = 500
 _HALVINGS = 40
 
@@ -114,7 +114,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CorrelationScores(Scores):
-    """Those of a correlation; the numbers of `Scores` are for k = 1."""
+    """Scores of a correlation; the numbers of `Scores` are for k = 1."""
 
     value: float
     """The estimate."""
@@ -184,7 +184,7 @@ class Estimate(Printed):
     value: Number
     """In units of the columns."""
     standard_error: Number
-    """Of the value; the standard deviation of the resamples for estimates by unfolding."""
+    """Standard error of the value; the standard deviation of the resamples for estimates by unfolding."""
     labels: Mapping[str, tuple[Any, ...]]
     """What the numbers are of, by columns of `to_frame`: groups, shares, ends of bins, terms. Empty for one number."""
     rows: int
@@ -202,11 +202,11 @@ class Estimate(Printed):
     least: float = -math.inf
     """No interval of resamples goes below it."""
     covariance: FloatArray | None = field(default=None)
-    """Of the numbers, where it is known."""
+    """Covariance of the numbers, where it is known."""
     freedom: Number = math.inf
     """Degrees of freedom of Student's t in the intervals, shaped as the value; infinite for normal ones."""
     scores: tuple[Scores, ...] = ()
-    """Of coefficients and correlations, whose intervals are not even."""
+    """Scores of coefficients and correlations, whose intervals are not symmetric."""
     library: str
     """Library of the release."""
 

@@ -96,7 +96,7 @@ def even_support(column: NoisyColumn, /, *, step: float | None = None) -> FloatA
 def _edges(
     values: FloatArray, noise: NoiseFamily | None, column: NoisyColumn, support: FloatArray, step: float
 ) -> FloatArray:
-    """Where bins end; the first one has no lower end and the last one no upper one."""
+    """The ends of the bins; the first one has no lower end and the last one no upper one."""
     low, high = np.quantile(values, [_TAIL / 4, 1 - _TAIL / 4]).tolist()
     if noise is not None:
         step = min(step, noise.scale / _PER_SCALE)
@@ -142,7 +142,7 @@ def _probabilities(edges: FloatArray, support: FloatArray, noise: NoiseFamily | 
 
 
 MOST_STEPS = 2000
-"""So many steps are tried."""
+"""The most steps that are tried."""
 _PATIENCE = 2.0
 """The search ends at so many times the best number of steps so far, and 30 more."""
 _ROUGHER = 10
@@ -150,10 +150,10 @@ _LEAST_ROUGH = 100
 """Resamples take ten times as many steps as the estimate, and at least a hundred."""
 _SPLITS = 4
 _AS_GOOD = 0.5
-"""Of the log-likelihood: less tells two numbers of steps no better apart than chance."""
+"""A difference of log-likelihood; a smaller one tells two numbers of steps no better apart than chance."""
 _LEAST = 1e-300
 _ROUNDING = 1e-12
-"""Of sums of shares."""
+"""Rounding of sums of shares."""
 
 
 class Unfolded(NamedTuple):
@@ -330,7 +330,7 @@ _MOST_RESAMPLES = 100_000
 _CLEAR = 9.0
 """Three standard errors, squared: of twice a difference of log-likelihoods."""
 _FEWEST = 2
-"""Of a single row no law is told from its noise."""
+"""The fewest rows whose law can be told from the noise."""
 _OUTSIDE = 1e-3
 """Share of rows beyond each end of bins that only have a number."""
 

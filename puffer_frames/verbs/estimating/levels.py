@@ -104,7 +104,7 @@ class LevelFigures:
     """Rows per level."""
 
     levels: Mapping[str, tuple[Any, ...]]
-    """Of each column."""
+    """The levels of each column."""
     counts: FloatArray
     errors: FloatArray
     covariance: FloatArray | None = None
@@ -311,7 +311,7 @@ class Members:
     """Weights of rows in groups."""
 
     levels: tuple[tuple[Any, ...], ...]
-    """Of the columns, for each group."""
+    """The columns' levels in each group."""
     weights: FloatArray
     """Shape (rows, groups)."""
     notes: tuple[str, ...] = ()
@@ -439,7 +439,7 @@ class Terms:
     y: NoisyColumn
     on: tuple[NoisyColumn, ...]
     names: tuple[str, ...]
-    """Of the terms: a column of numbers has one, one of labels one for each level but the first."""
+    """Names of the terms: a column of numbers has one, one of labels one for each level but the first."""
     weights: RowWeights | None
     notes: tuple[str, ...]
 

@@ -39,7 +39,7 @@ class Regression:
     coefficients: FloatArray
     """Shape (columns + 1,)."""
     covariance: FloatArray
-    """Of the coefficients, shape (columns + 1, columns + 1)."""
+    """Covariance of the coefficients, shape (columns + 1, columns + 1)."""
     scores: tuple[Scores, ...]
     """How exact each coefficient is."""
     clearance: float
@@ -55,7 +55,7 @@ class RowWeights:
     design: FloatArray
     """Weights of the rows themselves, at least 0, shape (entries,)."""
     starts: IndexArray
-    """Where the entries of each row begin, shape (rows,)."""
+    """Start of each row's entries, shape (rows,)."""
 
 
 def regression(
@@ -131,11 +131,11 @@ class _CentredRows:
     y: FloatArray
     """Shape (rows,)."""
     variances: FloatArray
-    """Of the noise of y."""
+    """Variances of the noise of y."""
     centres: FloatArray
     """The means, shape (columns + 1,), 0 for the ones."""
     middle: float
-    """That of y."""
+    """The mean of y."""
     weights: RowWeights | None
 
     @classmethod
@@ -222,7 +222,7 @@ class Figure:
 
 
 UNKNOWN = Figure(math.nan, math.nan)
-"""Of too few rows."""
+"""The figure of too few rows."""
 
 
 def mean_of(column: NoisyColumn, /, *, population: bool) -> Figure:

@@ -81,7 +81,7 @@ class NoisyColumn:
 _NEVER = 1e-9
 _FINE = 1e-6
 _FLAT = 1e-3
-"""Of the scale: so near 0 the density of noise hardly changes."""
+"""A share of the scale: this near 0 the density of noise hardly changes."""
 _STABLE = re.compile(r"([\d.]+)-stable")
 
 

@@ -351,7 +351,7 @@ def _check_rows(certificates: Sequence[Certificate]) -> None:
 
 
 def _units(certificate: Certificate) -> tuple[object, ...]:
-    """Whose rows are protected together, and what is assumed of them."""
+    """The unit whose rows are protected together, and what is assumed of them."""
     return (certificate.unit, certificate.unit_rows, certificate.facts.rows_of_unit)
 
 

@@ -153,7 +153,7 @@ class Record:
     time: str
     dataset: str
     batch: str | None
-    """Whose people are declared to be in no other one."""
+    """The batch whose people are declared to be in no other one."""
     certificate: Mapping[str, Any] | str
     """In JSON types, or as text in a line whose digest holds."""
 

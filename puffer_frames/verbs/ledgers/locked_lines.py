@@ -33,7 +33,7 @@ class Lines:
     """The lines of a file."""
 
     whole: Sequence[str]
-    """Those with an end."""
+    """The lines that have an end."""
     rest: str
     """What comes after the last end of a line: nothing, unless a writer was stopped in the middle of a line."""
 

@@ -312,7 +312,7 @@ _COLUMNS = (
     *("time", "dataset", "batch", "state", "secret", "columns", "unit", "given"),
     *("epsilon", "delta", "guarantee", "fingerprint", "entry"),
 )
-"""Of a table without rows."""
+"""The columns of a table without rows."""
 
 
 @short_traceback

@@ -152,7 +152,7 @@ _LOCKED = (_PRIVATE, "format", "schema", "version", "encryption", "content")
 _CIPHER, _KDF = "AES-256-GCM", "scrypt"
 _COST, _BLOCK, _LANES = 1 << 17, 8, 1
 _LEAST_COST, _MOST_COST, _MOST_LANES = 1 << 14, 1 << 20, 4
-"""Of scrypt: less is too weak, more takes the memory of whoever opens the file (128 bytes x cost x block)."""
+"""Parameters of scrypt: less is too weak, more takes the memory of whoever opens the file (128 B x cost x block)."""
 
 
 def write_plan(path: str | Path, plan: Any, /, *, password: str | bytes | None, overwrite: bool = True) -> None:
