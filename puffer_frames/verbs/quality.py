@@ -11,13 +11,14 @@ import numpy as np
 from scipy.stats import ks_2samp
 from scipy.stats.contingency import association
 
-from puffer_frames.errors import ArgumentError, short_traceback
+from puffer_frames.errors import ArgumentError, PufferError, short_traceback
 from puffer_frames.frames.columns import NativeFrame, check_rows
 from puffer_frames.frames.null_values import NullValuesArgument, coded
 from puffer_frames.frames.side_by_side import PlainColumn, read_columns
 from puffer_frames.frames.table import library_of, small_frame
 from puffer_frames.numbers.presentation import Printed, Rows, shown_names
 from puffer_frames.priors.prior import FloatArray, IndexArray
+from puffer_frames.verbs.attached import attached_to
 from puffer_frames.verbs.pictures.matrices import associations
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class Quality(Printed):
     of_pairs: tuple[PairQuality, ...]
     left_out: tuple[str, ...]
     """Columns that only one of the two frames has."""
+    codes_unsaid: bool
+    """Whether the release took codes for missing values, and the comparison was not told of any."""
     library: str = field(repr=False)
 
     @property
@@ -116,6 +119,9 @@ class Quality(Printed):
                 rows.append(("", f"{each.similarity:.3f} {each.first} and {each.second}: {told}"))
         if self.left_out:
             rows.append(("left out", f"{shown_names(self.left_out)}: in one of the two frames alone"))
+        if self.codes_unsaid:
+            unless = "unless the table has nulls in their places, name them: null_values={column: code}"
+            rows.append(("codes", f"the release took codes for missing values; {unless}"))
         rows.append(("keep private", "these are statistics of the raw table, which no guarantee covers"))
         return "Quality: the release beside its table", rows
 
@@ -181,8 +187,16 @@ def compare_tables(
         of_columns=tuple(map(_of_column, shared)),
         of_pairs=tuple(_of_pairs(shared)),
         left_out=tuple(left_out),
+        codes_unsaid=not null_values and _took_codes(released),
         library=library_of(released),
     )
+
+
+def _took_codes(released: NativeFrame) -> bool:
+    try:
+        return attached_to(released).facts.recoded
+    except PufferError:  # a table without a certificate
+        return False
 
 
 def quality(released: NativeFrame, original: NativeFrame, /, *, null_values: NullValuesArgument = None) -> Quality:

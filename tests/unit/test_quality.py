@@ -197,3 +197,12 @@ def test_each_sample_is_within_its_own_part():
         t = chance_bound(10**9, rows, secrets=secrets) - chance_bound(10**9, 10**9, secrets=secrets) / 2
         assert t == pytest.approx(min(1, math.sqrt(math.log(2 * 2 * secrets / 0.05) / (2 * rows))), rel=1e-6)
     assert chance_bound(1, 1, secrets=1) == 1.0
+
+
+def test_codes_that_the_comparison_was_not_told_of_are_named():
+    frame = pd.DataFrame({"sex": RNG.choice(["f", "m"], 200), "pay": RNG.choice([1, 2, 3, 9], 200)})
+    released = frame.puffer.privatize(secret="sex", public="pay", epsilon=1.0, null_values={"pay": 9}, nulls="drop")
+    assert "codes" in (unsaid := str(released.puffer.quality(frame)))
+    assert "null_values={column: code}" in unsaid
+    assert "codes  " not in str(released.puffer.quality(frame, null_values={"pay": 9}))
+    assert "codes  " not in str(compare_tables(frame, frame))

@@ -96,7 +96,8 @@ class Asked:
     plain: tuple[Rows, ...]
     """The channel that has the guarantee under one belief and no other, where it is a row of each."""
     channels: tuple[tuple[str, Rows], ...]
-    """The channels of the default options, of both kinds, and those whose options were given, with words for their guarantee.
+    """The channels of the default options, of both kinds, and those whose options were given; each with words for its
+    guarantee.
     """
     tables: tuple[Rows, ...]
     """Several columns one after another."""
