@@ -539,6 +539,6 @@ def test_integers_stay_within_a_domain_whose_ends_are_none(people):
 def test_figures_are_rounded_to_the_safe_side(plan):
     told = " ".join(one.text for one in _measured(plan.fitted))
     auc = float(re.search(r"AUC of at most ([\d.]+) \(", told)[1])
-    shown = float(re.search(r"They showed (?:no lower bound of the loss|a loss of at least ([\d.]+)) ", told)[1] or 0)
+    shown = float(re.search(r"They showed (?:no loss above 0|a loss of at least ([\d.]+)) ", told)[1] or 0)
     assert max(plan.held.best) <= auc < max(plan.held.best) + 0.01
     assert plan.held.shown - 0.01 < shown <= max(0, plan.held.shown)

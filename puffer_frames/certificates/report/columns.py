@@ -16,7 +16,7 @@ _CHANGED_HEADS = (
     "Column",
     "What was done",
     "Values changed",
-    "Of the secret with most changes",
+    "For the secret with most changes",
     "Numbers move by, on average",
 )
 _ANY_LEVELS = "any law of these levels (pure loss)"

@@ -244,7 +244,7 @@ def _what(certificate: Fields) -> str:
 def _columns(certificate: Fields) -> str:
     caption = "In the units of each column; spread and error of a constant are estimated from the released values"
     if "changed" in certificate.table:
-        caption = "Under the fitted network. Numbers are in cells of values: counted are changes to another cell"
+        caption = "Under the fitted network. Numbers are grouped into cells; a change is a move to another cell"
     return section(
         "columns",
         "Columns, and their error",

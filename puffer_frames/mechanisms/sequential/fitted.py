@@ -516,6 +516,11 @@ class TableFit(SecretsOfPairs):
         return self.worst_tail > WARNED * self.request.target.epsilon
 
     @property
+    def more_beliefs(self) -> str:
+        """What to write for more networks among the beliefs."""
+        return f'beliefs=("fitted", Bootstrap({max(5, 2 * self.refits)}))'
+
+    @property
     def is_unchanged(self) -> bool:
         """Whether hardly any cell is another one after a release."""
         return sum(self.kept.changed.values()) < _UNCHANGED * len(self.kept.changed)
@@ -576,7 +581,7 @@ class TableFit(SecretsOfPairs):
                 "the losses under networks that are fitted again",
                 rule=f"within {REFUSED:g} times epsilon, {REFUSED * epsilon:g}, in 99 % of rows",
                 got=f"{self.worst_tail:.3g}: the table is too small for so many columns and secrets",
-                hint="Add Bootstrap(5) to beliefs, merge rare secrets, or release fewer columns.",
+                hint=f"Say {self.more_beliefs}, merge rare secrets, or release fewer columns.",
             )
         if self.is_exceeded and not self.options.allow_unaudited:
             assert self.held is not None
