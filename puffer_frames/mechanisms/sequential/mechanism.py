@@ -401,16 +401,12 @@ def _next(plan: TableFit) -> str:
     if plan.held is not None and max(plan.held.best) >= max(plan.held.raw):
         return "do not publish this: attackers tell the secret from the release as well as from the raw columns"
     if plan.is_far:
-        return f"say {plan.more_beliefs}, {_smaller_step(plan)}, or release fewer columns: see other networks"
+        return f"say {plan.more_beliefs}, {plan.smaller_step}, or release fewer columns: see other networks"
     changed = sorted((share, name) for name, share in plan.kept.changed.items() if share > _MUCH)
     if not changed:
         return ""
     names = ", ".join(name for _, name in changed[: -_FEW_SECRETS - 1 : -1])
     return f"too many changes? Leave out {names}, merge rare levels there, or ask for a larger epsilon"
-
-
-def _smaller_step(plan: TableFit) -> str:
-    return f"mechanism=Sequential(step={0.6 * plan.options.step:.2g})"
 
 
 FEW_COLUMNS = 4
@@ -446,7 +442,7 @@ class FittedTable(TableFit, Fitted[CodedRows]):
                 WeakGuaranteeWarning(
                     f"under networks that are fitted again, 1 % of the rows lose more than {self.worst_tail:.3g}, "
                     f"over {WARNED:g} times the epsilon asked for, {epsilon:g}; the certificate says so",
-                    hint=f"Say {self.more_beliefs}, {_smaller_step(self)}, or release fewer columns.",
+                    hint=f"Say {self.more_beliefs}, {self.smaller_step}, or release fewer columns.",
                 )
             )
         if self.unattacked and self.options.holdout:
