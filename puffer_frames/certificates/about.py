@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from typing import TypeAlias
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
@@ -60,7 +61,9 @@ def check_about(about: About, /) -> dict[str, str]:
     for name, value in about.items():
         if name not in FIELDS:
             known = ", ".join(f'"{field}"' for field in FIELDS)
-            raise ArgumentError("about", rule=f"of the fields {known}", got=repr(name), hint="Leave this field out.")
+            near = get_close_matches(str(name), FIELDS, n=1)
+            hint = f"Did you mean {near[0]!r}?" if near else "Leave this field out."
+            raise ArgumentError("about", rule=f"of the fields {known} only", got=repr(name), hint=hint)
         checked[name] = _utc(value) if name == "created" else _text(name, value)
     _check_batch(checked)
     return checked

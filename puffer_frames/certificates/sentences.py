@@ -19,8 +19,8 @@ CHANNEL_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "channel-radius": (
         "proved",
-        "The guarantee holds also where the law is somewhat off: under every law that comes about where each row has "
-        "any level of the column in place of its own with probability {radius}, whatever its value.",
+        "The guarantee also holds where the law is somewhat off: under every law that results when each row, "
+        "with probability {radius}, whatever its value, has any level of the column in place of its own.",
     ),
     "channel-cap": (
         "proved",

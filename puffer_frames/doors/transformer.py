@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -50,12 +51,11 @@ from puffer_frames.verbs.attached import certificate_of
 from puffer_frames.verbs.ledgers.release_ledger import LedgerArgument
 from puffer_frames.verbs.once import ReleasedRows
 from puffer_frames.verbs.release import calibrate
-from puffer_frames.verbs.requests import DrawArguments, Drawing, PrivatizeArguments, check_moved, with_names
+from puffer_frames.verbs.requests import DrawArguments, Drawing, PrivatizeArguments, bind, with_names
 
 _COMPLEX = "Complex data not supported"
 MOST_CERTIFICATES = 1000
 """The most certificates that are kept; each has some kilobytes."""
-_TAKEN = ("mechanism", "layout")
 _PLANNED = tuple(field.name for field in fields(CalibrateArguments))
 
 
@@ -74,13 +74,15 @@ def _warn_of_drift(certificate: Certificate, /) -> None:
         )
 
 
-def _in_records(function: Callable[..., Any], /) -> Callable[..., Any]:
-    """The same, with a CallError for keywords that are fields of a record now; the signature is kept."""
+def _in_words(function: Callable[..., Any], /, *, some_of: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """The same, with a CallError for arguments that it, or `some_of`, does not take; the signature is kept."""
+    signature = inspect.signature(some_of or function)
+    required = {"secret": None, "epsilon": None} if some_of else {}
 
     @wraps(function)
-    def call(self: Any, **arguments: Any) -> Any:
-        check_moved("PufferTransformer", arguments, taken=_TAKEN)
-        return function(self, **arguments)
+    def call(self: Any, *args: Any, **arguments: Any) -> Any:
+        bind(signature, "PufferTransformer", (self, *args), required | arguments)
+        return function(self, *args, **arguments)
 
     return call
 
@@ -152,7 +154,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
 
     @short_traceback
-    @_in_records
+    @_in_words
     def __init__(
         self,
         *,
@@ -181,7 +183,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         del arguments["self"]
         self.__dict__.update(arguments)
 
-    set_params = short_traceback(_in_records(BaseEstimator.set_params))
+    set_params = short_traceback(_in_words(BaseEstimator.set_params, some_of=__init__))
 
     @short_traceback
     def fit(self, X: NativeFrame | ArrayLike, y: object = None) -> Self:  # noqa: N803, ARG002 - scikit-learn's names

@@ -132,14 +132,10 @@ class Roles:
         Raises ColumnNotFoundError, ArgumentError.
         """
         self._check_given()
-        for role, names in (("secret", self.secret), ("public", self.public), ("keep", self.keep)):
-            for name in names:
-                if name not in columns:
-                    raise not_found(role, name, columns)
-            if len(set(names)) < len(names):
-                raise ArgumentError(
-                    role, rule="different columns", got="one named twice", hint="Name each column once."
-                )
+        named = {"secret": self.secret, "public": self.public, "keep": self.keep}
+        for role, name in ((role, name) for role, names in named.items() for name in names):
+            if name not in columns:
+                raise not_found(role, name, columns)
         if not self.own or not self.public:
             role = "public" if self.own else "secret"
             raise ArgumentError(role, rule="the name of a column", got="none", hint=f'Write {role}="column".')
@@ -150,6 +146,11 @@ class Roles:
                     rule="another column than the secret",
                     got=f"{name!r} for both",
                     hint="The public column is released with noise, the secret is dropped: name two columns.",
+                )
+        for role, names in named.items():  # after that: a public column of labels is among the secret ones, too
+            if len(set(names)) < len(names):
+                raise ArgumentError(
+                    role, rule="different columns", got="one named twice", hint="Name each column once."
                 )
         for name in self.keep:
             if (name in self.secret and name not in self.given) or name in self.public:

@@ -366,8 +366,8 @@ def check_few_levels(different: float, /, *, name: str, role: str = "public", hi
             rule=f"one of at most {MOST_LEVELS} different levels",
             got="more",
             hint=hint
-            or "Merge the rare levels into one such as 'other', or release a coarser column; convert numbers that are "
-            "written as text to numbers.",
+            or "Leave out names and identifiers. Else merge the rare levels into one such as 'other', or release a "
+            "coarser column; convert numbers that are written as text to numbers.",
         )
 
 
@@ -421,7 +421,7 @@ def _check_there(keys: nw.Series[Any], counts: NDArray[np.int64], *, what: str) 
             what,
             rule="without nulls",
             got=f"{rows_text(rows)} with one",
-            hint="Say nulls='drop' to leave those rows out, or give them a value of their own such as 'unknown'.",
+            hint='Say nulls="drop" to leave those rows out, or give them a value of their own such as "unknown".',
         )
 
 

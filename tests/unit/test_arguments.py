@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 from dataclasses import fields
 from typing import get_args
 
@@ -10,7 +11,7 @@ import pandas as pd
 import pytest
 
 import puffer_frames
-from puffer_frames import Channel, Layout, Noise, Stable, calibrate, load_plan, privatize
+from puffer_frames import Channel, Layout, Noise, PufferTransformer, Stable, calibrate, load_plan, privatize
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CallError
 from puffer_frames.mechanisms.noise.options import TheoremWord
 from puffer_frames.noise.families import WORDS, NoiseArgument
@@ -259,3 +260,17 @@ def test_each_release_of_a_plan_has_a_layout_of_its_own():
     assert list(plain.columns) == ["score"]
     assert rounded["score"].tolist() == plain["score"].clip(0, 5).round().tolist()
     assert rounded["age"].tolist() == PEOPLE["age"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: PufferTransformer(epsilon=1.0), "is missing a required argument: 'secret'"),
+        (lambda: PufferTransformer(secret="s", eps=1.0), "'eps'; did you mean 'epsilon'?"),
+        (lambda: PufferTransformer("s", 1.0), "name them: secret=..., public=..., epsilon=..."),
+        (lambda: PufferTransformer(secret="s", epsilon=1.0).set_params(epsi=2.0), "'epsi'; did you mean 'epsilon'?"),
+    ],
+)
+def test_the_transformer_says_what_it_takes(call, said):
+    with pytest.raises(CallError, match=rf"^PufferTransformer\(\) .*{re.escape(said)}$"):
+        call()

@@ -55,6 +55,8 @@ REQUESTS = [
     ({"public": "zzz"}, ColumnNotFoundError, ["'race', 'wage', 'town'"]),
     ({"secret": "wage"}, ArgumentError, ["another column than the secret"]),
     ({"secret": []}, ArgumentError, ["secret"]),
+    ({"public": ["race", "wage"]}, ArgumentError, ["'race' for both"]),
+    ({"about": {"isuer": "us"}}, ArgumentError, ["Did you mean 'issuer'?"]),
     ({"secret": ["race", "race"]}, ArgumentError, ["one named twice"]),
     ({"secret": "town"}, ArgumentError, ["two different values"]),
     ({"public": [["wage"]]}, ArgumentTypeError, ["a column name"]),

@@ -229,7 +229,7 @@ def test_croissant(released, name, encoding):
 
 def test_a_whole_table(tmp_path):
     asked = {"secret": "group", "public": ["score", "hobby"], "epsilon": 1.0}
-    frame = privatize(PEOPLE, **asked, mechanism=Sequential(allow_unaudited=True, holdout=0.0))
+    frame = privatize(PEOPLE, **asked, mechanism=Sequential(holdout=0.0))
     frame.puffer.write_parquet(tmp_path / "a.parquet")
     certificate = frame.puffer.certificate
     found = certificate.to_croissant(tmp_path / "a.parquet")

@@ -186,8 +186,8 @@ def test_the_page_names_the_file_and_the_commands_that_check_it(tmp_path):
     file.write_text("score\n1\n", encoding="utf-8")
     page = page_of(certificate_of_case("release"), tmp_path, file=file)
     assert page.row("SHA-256 of my release.csv") == [hashlib.sha256(b"score\n1\n").hexdigest()]
-    assert page.row("Checks its bytes") == ["sha256sum 'my release.csv'"]
-    assert page.row("Checks its columns and values") == ["puffer verify 'my release.csv'"]
+    assert page.row("To check its bytes") == ["sha256sum 'my release.csv'"]
+    assert page.row("To check its columns and values") == ["puffer verify 'my release.csv'"]
     assert "cannot be trusted" in page.text
 
 

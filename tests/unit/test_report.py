@@ -188,7 +188,7 @@ def test_the_example_names_two_secrets(tmp_path):
     assert "With what probability a label is the raw one depends on town" in page.text
     page, _ = page_of(certificate_of_case("release"), tmp_path)
     first, second = (repr(value) for value in certificate_of_case("release").secret_values[:2])
-    assert f"holds group = {first} to be true with probability 1 in 10 and group = {second}" in page.text
+    assert f"takes group = {first} to be true with probability 1 in 10 and group = {second}" in page.text
 
 
 def test_a_release_from_a_seed_promises_nothing(tmp_path):

@@ -15,7 +15,7 @@ _CHANGED_HEADS = (
     "Column",
     "What was done",
     "Values changed; of numbers, cells",
-    "Of the secret with most changes",
+    "For the secret with most changes",
     "Numbers move from cell to cell by, on average",
 )
 _ANY_LEVELS = "any law of these levels (pure loss)"

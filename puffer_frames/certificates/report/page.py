@@ -510,9 +510,11 @@ def _what(certificate: Fields) -> str:
 
 
 def _columns(certificate: Fields) -> str:
-    caption = "In the units of each column; spread and error of a constant are estimated from the released values"
+    caption = "In the units of each column"
+    if certificate.scales:
+        caption += "; spread and error of a constant are estimated from the released values"
     if "changed" in certificate.table:
-        caption = "Under the fitted network. Numbers are in cells of values: counted are changes to another cell"
+        caption = "Under the fitted network. Numbers are grouped into cells; a change is a move to another cell"
     return section(
         "columns",
         "Columns, and their error",
@@ -557,8 +559,8 @@ def _signature(certificate: Fields, digest: tuple[str, str] | None) -> list[str]
     key = " --public-key KEY.pem" * bool(certificate.signature)
     name = "FILE" if digest is None else shlex.quote(digest[0])
     if digest is not None:
-        rows += [(f"SHA-256 of {shown(digest[0])}", digest[1]), ("Checks its bytes", f"sha256sum {name}")]
-    rows.append(("Checks its columns and values", f"puffer verify {name}{key}"))
+        rows += [(f"SHA-256 of {shown(digest[0])}", digest[1]), ("To check its bytes", f"sha256sum {name}")]
+    rows.append(("To check its columns and values", f"puffer verify {name}{key}"))
     lines = [(line, "") for line in ("Decision: publish, or not", "Name, date, signature")]
     blank = named_rows(lines, caption="To sign by hand", kind="sign")
     return [paragraph(state.text), named_rows(rows, caption="To compare with the file that you have"), blank]

@@ -29,20 +29,20 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     # the promise
     "example": (
         "proved",
-        "Example: a reader, who has a belief named here and knows nothing else {whom}, holds {first} to be true with "
-        "probability 1 in 10 and {second} with 9 in 10. After looking at {what}, this reader may hold {again} to be "
-        "true with at most {after} in 100.",
+        "Example: a reader who has a belief named here and knows nothing else {whom} takes {first} to be true with "
+        "probability 1 in 10 and {second} with 9 in 10. After looking at {what}, this reader may take {again} to be "
+        "true with probability at most {after} in 100.",
     ),
     "example-delta": (
         "proved",
-        "Example: a reader, who has a belief named here and knows nothing else {whom}, holds {first} to be true with "
-        "probability 1 in 10 and {second} with 9 in 10. After looking at {what}, this reader may hold {again} to be "
-        "true with at most {after} in 100, but for a chance of at most {chance}.",
+        "Example: a reader who has a belief named here and knows nothing else {whom} takes {first} to be true with "
+        "probability 1 in 10 and {second} with 9 in 10. After looking at {what}, this reader may take {again} to be "
+        "true with probability at most {after} in 100, but for a chance of at most {chance}.",
     ),
     "seen": (
         "proved",
-        "In other words: what is seen in {what} with probability 10 % under one secret is seen with at most {seen} % "
-        "under another that is protected from it.",
+        "In other words: what is seen in {what} with probability 10 % under one secret is seen with probability at "
+        "most {seen} % under the other one of a protected pair.",
     ),
     "no-promise": (
         "not covered",
@@ -72,7 +72,7 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "not-anonymous": (
         "not covered",
-        "It is no anonymisation either: rows of single persons are released, which are likely still personal data.",
+        "Nor is it anonymisation: rows of single persons are released, and they are likely still personal data.",
     ),
     "who-is-in": (
         "not covered",
@@ -80,8 +80,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "values-told": (
         "not covered",
-        "The values themselves: a released value may be the person's own, or near it. The promise is of {secret} "
-        "alone; of anything else there is none.",
+        "The values themselves: a released value may be the person's own, or near it. The promise is about {secret} "
+        "alone; there is none about anything else.",
     ),
     "smallest-group": ("measured", "The rarest secret has at least {rows} rows."),
     "smallest-few": ("measured", "The rarest secret has fewer than 20 rows."),
@@ -98,7 +98,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "use-slope": (
         "measured",
-        "A slope on it alone comes out smaller than in the raw rows, times about {share}: divide by that.",
+        "The slope of a regression on this column alone comes out smaller than in the raw rows, times about {share}: "
+        "divide by that.",
     ),
     "use-heavy": (
         "technical",
@@ -144,12 +145,12 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "use-margins": (
         "measured",
-        "Compute figures from the file as it is. On average, and under the network: the share of rows with some values "
-        "of a column, or with numbers in whole cells of it, is off by at most its share of changed values, of several "
-        "columns by at most the sum of theirs; "
-        "the mean of all rows is off by at most what the column moves, and the distance of values to that of their "
-        "cell. Mostly these are off by far less. Means by group and slopes have no such margin: where "
-        'you need one, ask for a release with mechanism="noise".',
+        "Compute figures from the file as it is. On average, and under the network: the share of rows with given "
+        "values of a column, or with numbers in whole cells of it, is off by at most its share of changed values, and "
+        "for several columns by at most the sum of their shares; the mean of all rows is off by at most what the "
+        "column moves, plus the average distance between a value and the one that is released for its cell. Shares are "
+        "mostly off by far less; the mean of a column with a few large values may be off by about as much. Means by "
+        'group and slopes have no such margin: where you need one, ask for a release with mechanism="noise".',
     ),
     "use-table": (
         "not covered",
@@ -162,19 +163,20 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "use-call": (
         "technical",
-        'In Python, of a Parquet file: figures = puffer_frames.estimate(pandas.read_parquet("FILE"), '
+        'In Python, from a Parquet file: figures = puffer_frames.estimate(pandas.read_parquet("FILE"), '
         'puffer_frames.read_certificate("FILE")). Then figures.mean("X", by="GROUP"), .var("X"), .corr("X", "Y"), '
         '.regress("Y", on=["X"]), .quantile("X", 0.5, support=1), .histogram("X", bins=10, support=1) or '
-        '.value_counts("LABEL") of these columns: figures of the raw rows with standard errors and intervals. '
+        '.value_counts("LABEL") of these columns: estimates for the raw rows, with standard errors and intervals. '
         "support=1 is for whole numbers, range(LOW, HIGH) where the range is known too; without it sharp ends are "
         "smeared.",
     ),
     "use-csv": (
         "technical",
         "With a CSV file and this page alone, by hand: a mean of noisy values, of all rows or by a column that was "
-        "released as it was, has a standard error of at most their standard deviation / the root of their number; "
-        "variance and slope are corrected as said above. Histograms and quantiles need the certificate: ask for its "
-        'JSON file, and give puffer_frames.Certificate.load("CERTIFICATE.json") to estimate.',
+        "released as it was, has a standard error of at most their standard deviation divided by the square "
+        "root of their number; variance and slope are corrected as said above. Histograms and quantiles need the "
+        "certificate: ask for its JSON file, and give "
+        'puffer_frames.Certificate.load("CERTIFICATE.json") to estimate.',
     ),
     "changed": (
         "not covered",
@@ -187,9 +189,9 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "about-how": (
         "technical",
-        "What is not said here can be said when the release is made, by the argument about of privatize: issuer, "
-        "dataset, created, intended_use, contact, recipients, legal_basis and review; why this epsilon, by the "
-        "argument justification of report.",
+        "What is not said here can be said when the release is made, with privatize(..., about=...), a mapping of "
+        "issuer, dataset, created, intended_use, contact, recipients, legal_basis and review to texts; why this "
+        "epsilon was chosen, with report(..., justification=...).",
     ),
     # the checklist
     "unit-row": ("proved", "One record: a row of the table."),

@@ -516,6 +516,16 @@ class TableFit(SecretsOfPairs):
         return self.worst_tail > WARNED * self.request.target.epsilon
 
     @property
+    def more_beliefs(self) -> str:
+        """What to write for more networks among the beliefs."""
+        return f'beliefs=("fitted", Bootstrap({max(5, 2 * self.refits)}))'
+
+    @property
+    def smaller_step(self) -> str:
+        """What to write for a plan that changes more and tells less."""
+        return f"mechanism=Sequential(step={0.6 * self.options.step:.2g})"
+
+    @property
     def is_unchanged(self) -> bool:
         """Whether hardly any cell is another one after a release."""
         return sum(self.kept.changed.values()) < _UNCHANGED * len(self.kept.changed)
@@ -576,7 +586,7 @@ class TableFit(SecretsOfPairs):
                 "the losses under networks that are fitted again",
                 rule=f"within {REFUSED:g} times epsilon, {REFUSED * epsilon:g}, in 99 % of rows",
                 got=f"{self.worst_tail:.3g}: the table is too small for so many columns and secrets",
-                hint="Add Bootstrap(5) to beliefs, merge rare secrets, or release fewer columns.",
+                hint=f"Say {self.more_beliefs}, merge rare secrets, or release fewer columns.",
             )
         if self.is_exceeded and not self.options.allow_unaudited:
             assert self.held is not None
@@ -584,7 +594,7 @@ class TableFit(SecretsOfPairs):
                 "the loss that attackers show on rows that the plan was not made from",
                 rule=f"within epsilon, {epsilon:g}",
                 got=f"at least {self.held.shown:.3g} ({100 * CONFIDENCE:g} % confidence)",
-                hint="Take a smaller step (Sequential(step=.15)), leave out columns that tell together, or say "
+                hint=f"Take a smaller step ({self.smaller_step}), leave out columns that tell together, or say "
                 "Sequential(allow_unaudited=True): the certificate then says so.",
             )
 

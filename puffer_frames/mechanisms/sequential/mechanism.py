@@ -164,7 +164,7 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
         auc=f"{rounded_up(max(plan.held.best), digits=2):g}",
         raw=f"{max(plan.held.raw):.2f}",
         allowed=f"{rounded_up(largest_auc(plan.request.target.epsilon), digits=3):g}",
-        shown=f"a loss of at least {least:g}" if least else "no lower bound of the loss",
+        shown=f"a loss of at least {least:g}" if least else "no loss above 0",
         confidence=confidence,
     )
 
@@ -401,7 +401,7 @@ def _next(plan: TableFit) -> str:
     if plan.held is not None and max(plan.held.best) >= max(plan.held.raw):
         return "do not publish this: attackers tell the secret from the release as well as from the raw columns"
     if plan.is_far:
-        return "add Bootstrap(5) to beliefs, take Sequential(step=0.15), or release fewer columns: see other networks"
+        return f"say {plan.more_beliefs}, {plan.smaller_step}, or release fewer columns: see other networks"
     changed = sorted((share, name) for name, share in plan.kept.changed.items() if share > _MUCH)
     if not changed:
         return ""
@@ -442,7 +442,7 @@ class FittedTable(TableFit, Fitted[CodedRows]):
                 WeakGuaranteeWarning(
                     f"under networks that are fitted again, 1 % of the rows lose more than {self.worst_tail:.3g}, "
                     f"over {WARNED:g} times the epsilon asked for, {epsilon:g}; the certificate says so",
-                    hint="Add Bootstrap(5) to beliefs, take Sequential(step=.15), or release fewer columns.",
+                    hint=f"Say {self.more_beliefs}, {self.smaller_step}, or release fewer columns.",
                 )
             )
         if self.unattacked and self.options.holdout:

@@ -83,6 +83,7 @@ def associations(names: Sequence[str], before: FloatArray, after: FloatArray, /)
     6
     """
     figure, axes = new_sheet(3)
+    figure.suptitle("How much two columns tell of one another (0: nothing, 1: all)", fontsize=SMALL + 2)
     parts = {"Before": before, "After": after, "Difference": after - before}
     for ax, (title, matrix) in zip(axes, parts.items(), strict=True):
         colours, low = ("bwr", -1.0) if title == "Difference" else ("Greys", 0.0)
