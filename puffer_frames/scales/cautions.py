@@ -61,6 +61,17 @@ def warn_of_impossible(given: str, what: str, /) -> None:
     )
 
 
+def warn_of_identifiers(name: str, /) -> None:
+    """Warn of a column of a whole table that numbers its rows."""
+    warn(
+        SuspectValuesWarning(
+            f"the public column {name!r}",
+            "holds whole numbers, none of them twice, as identifiers do: what is released are true ones, in other rows",
+            hint="Leave it out: name the other columns in public.",
+        )
+    )
+
+
 def warn_of_no_reader_cap(cap: float | None, /) -> None:
     """Warn of a channel that sees the secret, and may tell it to readers who know the value."""
     most = "nothing bounds what it learns" if cap is None else f"it may come near a loss of {cap:g}"

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from puffer_frames import Layout, Sequential, calibrate, load_plan, privatize
-from puffer_frames.errors import ArgumentError, CalibrationError, PriorError
+from puffer_frames.errors import ArgumentError, CalibrationError, PriorError, SuspectValuesWarning
 from puffer_frames.mechanisms.sequential import fitted, measured
 
 SECRETS = ("secret-of-one", "secret-of-two")
@@ -133,6 +133,13 @@ def test_missing_values_are_refused_or_dropped_or_a_level():
     one_left = frame.with_columns(town=pl.when(pl.col("group") == SECRETS[0]).then("town"))
     with pytest.raises(ArgumentError, match="got 1 in the rows that are left without missing values"):
         privatize(one_left, **asked(public=PUBLIC, nulls="drop"))
+
+
+def test_a_column_that_numbers_the_rows_is_warned_about():
+    frame = pl.DataFrame(table(missing=False))
+    shuffled = frame.with_columns(number=pl.Series(np.random.default_rng(1).permutation(ROWS) + 10_000))
+    with pytest.warns(SuspectValuesWarning, match="'number' holds whole numbers, none of them twice"):
+        privatize(shuffled, **asked(public=["town", "age", "number"]))
 
 
 def test_many_columns_are_released_in_this_way_by_default():

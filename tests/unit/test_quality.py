@@ -201,7 +201,7 @@ def test_each_sample_is_within_its_own_part():
 
 def test_codes_that_the_comparison_was_not_told_of_are_named():
     frame = pd.DataFrame({"sex": RNG.choice(["f", "m"], 200), "pay": RNG.choice([1, 2, 3, 9], 200)})
-    released = frame.puffer.privatize(secret="sex", public="pay", epsilon=1.0, null_values={"pay": 9}, nulls="drop")
+    released = frame.puffer.privatize(secret="sex", public="pay", epsilon=0.1, null_values={"pay": 9}, nulls="drop")
     assert "codes" in (unsaid := str(released.puffer.quality(frame)))
     assert "null_values={column: code}" in unsaid
     assert "codes  " not in str(released.puffer.quality(frame, null_values={"pay": 9}))

@@ -21,11 +21,14 @@ from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.pairs import check_pairs
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 from puffer_frames.priors.summary import Level
+from puffer_frames.scales.cautions import warn_of_identifiers
 
 MOST_ROWS = 200_000
 """Beyond this many rows, some are drawn at random, and the plan is made of these."""
 MOST_LEVELS = 64
 """The most levels of a column of labels: programs of channels take time with the square of their number."""
+_FEWEST_NUMBERED = 100
+"""In fewer rows whole numbers may all differ by chance."""
 MOST_SECRETS = 24
 _ROWS_OF_LEVEL, _LEAST_VARIED = 5, 50
 """A column is a function of another only where levels of this one have so many rows on average, and where so many rows
@@ -158,6 +161,8 @@ def number_column(name: str, entries: Numbered, /, *, cells: int, ends: Bounds |
             )
     there = there if ends is None else there.clip(*ends)
     values, counts = np.unique(there, return_counts=True)
+    if entries.whole and _FEWEST_NUMBERED <= values.size == entries.values.size:
+        warn_of_identifiers(name)
     edges = values[:-1] if len(values) <= cells else _edges(values, counts, there, cells)
     found = np.searchsorted(edges, there)
     starts = np.flatnonzero(np.diff(found, prepend=-1))
