@@ -27,7 +27,7 @@ from puffer_frames.errors import ArgumentError, PufferError, TableFileError
 from puffer_frames.frames.arrow import DIGITS, check_decimals
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.csv_texts import AS_THEY_ARE, AS_USUAL, PACKED, Dialect, TextRoles, check_names_of, read_csv
-from puffer_frames.frames.stamps.parquet import as_file_metadata, data_files, read_parquet_metadata
+from puffer_frames.frames.stamps.parquet import as_file_metadata, data_files, partition_columns, read_parquet_metadata
 from puffer_frames.frames.stamps.whole_file import alone_in, replacing, sync_folder, taken
 from puffer_frames.numbers.records import CERTIFICATE_BYTES, parsed
 
@@ -120,7 +120,8 @@ def read_rows(
             return pl.read_ipc(path)
         if kind in BY_PANDAS:
             return _by_pandas(path, kind)
-        lazy = pl.scan_parquet(path, glob=False)
+        hive = _partitions(files, path) if kind == "folder" else {}
+        lazy = pl.scan_parquet(path, glob=False, hive_partitioning=bool(hive), hive_schema=hive or None)
         lazy.collect_schema()
         return lazy if streaming else lazy.collect()
 
@@ -143,6 +144,35 @@ def _check_names(file: Path, kind: Format) -> None:
         return
     check_names_of(file.name, schema.names)
     check_decimals(schema, most=0 if kind == "arrow" else DIGITS)
+
+
+def _partitions(files: list[Path], folder: Path) -> dict[str, pl.DataType]:
+    """Types of the columns that names of folders hold, as "key=value": texts, unless all are whole numbers as written.
+
+    Raises TableFileError for a file that has such a column too, and for files of different columns.
+    """
+    held = partition_columns(files, folder)
+    keys = dict.fromkeys(key for own in held for key in own)
+    schemas = [pq.read_schema(file) for file in files]
+    for file, schema, own in zip(files, schemas, held, strict=True):
+        twice = [key for key in keys if key in schema.names or key not in own]
+        other = [
+            name for name in {*schema.names, *schemas[0].names} if _type_in(schema, name) != _type_in(schemas[0], name)
+        ]
+        if twice or other:
+            name = (twice or sorted(other))[0]
+            raise TableFileError(
+                f"the column {name!r} of {str(file.relative_to(folder))!r}",
+                rule="in every file of the folder, of one type, or in the names of all their folders",
+                got="another" if other and not twice else "one in some of the files, or in both places",
+                hint="Rename the column or the folders, or write the files again with the same columns.",
+            )
+    texts = {key for own in held for key, value in own.items() if isinstance(value, str)}
+    return {key: pl.String() if key in texts else pl.Int64() for key in keys}
+
+
+def _type_in(schema: pa.Schema, name: str) -> pa.DataType | None:
+    return schema.field(name).type if name in schema.names else None
 
 
 def _by_pandas(path: Path, kind: Format) -> pl.DataFrame:

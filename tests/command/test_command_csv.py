@@ -569,3 +569,23 @@ def test_a_release_is_not_compressed_and_what_is_not_packed_is_said():
     Path("in.csv").rename("in.csv.gz")
     done = run("release", "in.csv.gz", "out.csv", *ASKED)
     assert (done.code, "format of gzip" in done.err) == (3, True)
+
+
+def test_what_the_names_of_folders_say_is_text_unless_all_are_whole_numbers():
+    def write(name, **columns):
+        Path(name).parent.mkdir(parents=True)
+        pl.DataFrame({"age": [1, 2]} | columns).write_parquet(name)
+
+    for code in ("01", "1", "2"):
+        write(f"texts/code={code}/a.parquet")
+    assert read("texts")["code"].unique().sort().to_list() == ["01", "1", "2"]
+    for code in ("1", "20", "__HIVE_DEFAULT_PARTITION__"):
+        write(f"numbers/code={code}/a.parquet")
+    assert read("numbers")["code"].unique().sort().to_list() == [None, 1, 20]
+    write("twice/code=1/a.parquet", code=["x", "y"])
+    with pytest.raises(TableFileError, match="the column 'code' of 'code=1/a"):
+        read("twice")
+    write("mixed/one/a.parquet", code=["x", "y"])
+    write("mixed/two/a.parquet", code=[1, 2])
+    with pytest.raises(TableFileError, match="must be in every file of the folder"):
+        read("mixed")
