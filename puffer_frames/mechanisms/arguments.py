@@ -14,6 +14,7 @@ from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceba
 from puffer_frames.frames.columns import Name, NativeFrame, as_names
 from puffer_frames.frames.null_values import NullValuesArgument
 from puffer_frames.frames.roles import RowOrder
+from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.postprocessing import BoundsArgument
 from puffer_frames.numbers.arguments import check_flag, check_word
 from puffer_frames.priors.summary import Level
@@ -74,9 +75,10 @@ PUBLISHED = ("expected_error", "lower_bound", "levels")
 
 def check_mechanism(mechanism: object, known: Sequence[str], /) -> None:
     """Raise ArgumentError, ArgumentTypeError unless this is the options of a mechanism, or a word for one."""
-    if isinstance(mechanism, str) and mechanism == "remap":
-        hint = "Write mechanism=Noise(remap=True)."
-        raise ArgumentError("mechanism", rule="a word or a record", got="'remap'", hint=hint)
+    meant = {"remap": "remap=True"} | {word: f'"{word}"' for word in WORDS}
+    if isinstance(mechanism, str) and mechanism in meant:
+        hint = f"Write mechanism=Noise({meant[mechanism]})."
+        raise ArgumentError("mechanism", rule="a word or a record", got=repr(mechanism), hint=hint)
     if not isinstance(mechanism, Options):
         check_word(mechanism, "mechanism", known)
 

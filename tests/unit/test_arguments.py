@@ -274,3 +274,9 @@ def test_each_release_of_a_plan_has_a_layout_of_its_own():
 def test_the_transformer_says_what_it_takes(call, said):
     with pytest.raises(CallError, match=rf"^PufferTransformer\(\) .*{re.escape(said)}$"):
         call()
+
+
+@pytest.mark.parametrize(("word", "record"), [("laplace", 'Noise("laplace")'), ("remap", "Noise(remap=True)")])
+def test_a_word_of_noise_in_place_of_a_mechanism(word, record):
+    with pytest.raises(ArgumentError, match=re.escape(f"Write mechanism={record}.")):
+        puffer_frames.privatize(pd.DataFrame({"s": ["a", "b"]}), secret="s", public="s", epsilon=1.0, mechanism=word)
