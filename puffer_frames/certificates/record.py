@@ -173,7 +173,12 @@ def _are_changes(table: Mapping[str, Any], public: set[str]) -> bool:
     told = [each for each in found if isinstance(each, Mapping)]
     if len(told) < len(found) or not set(told[0]) == set(told[1]) == public >= set(told[2]):
         return False
-    return all(isinstance(number, int | float) and number >= 0 for each in told for number in each.values())
+    most = (1, 1, math.inf)  # two of them are shares
+    return all(
+        isinstance(number, int | float) and 0 <= number <= top
+        for each, top in zip(told, most, strict=True)
+        for number in each.values()
+    )
 
 
 def _check_channels(plain: Mapping[str, Any]) -> None:

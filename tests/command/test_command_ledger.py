@@ -52,6 +52,9 @@ def test_an_entry_is_withdrawn_and_the_file_checked(folder):
     assert run("ledger", "withdraw", "l.jsonl", entry).out == f"l.jsonl: {entry} is withdrawn\n"
     assert run("ledger", "check", "l.jsonl").out == "l.jsonl: whole, 2 releases; locked by nobody\n"
     lines = (folder / "l.jsonl").read_text().splitlines()
+    (folder / "l.jsonl").write_text("\n".join([*lines[:-1], lines[-1][:40]]))
+    cut = run("ledger", "check", "l.jsonl")
+    assert (cut.code, "whole but for 1 line that was cut off" in cut.out) == (1, True)
     lie = {key: value for key, value in json.loads(lines[1]).items() if key != "digest"} | {"epsilon": 0.01}
     lie |= {"schema": "1.0"}  # whose lines have no digest
     for wrong, said in (

@@ -221,7 +221,13 @@ def test_expected_changes_follow_from_the_plan_and_are_near_what_a_release_does(
     assert "changed" not in table_record(earlier)
     assert not {s.key for s in _measured(earlier)} & {"table-changed", "table-figures"}
     plain = certificate.to_dict()
-    for name, value in (("changed", {}), ("changed_most", {**plain["table"]["changed"], "age": "much"}), ("moved", 3)):
+    over = dict.fromkeys(plain["table"]["changed"], 7.0)
+    for name, value in (
+        ("changed", {}),
+        ("changed", over),
+        ("changed_most", {**plain["table"]["changed"], "age": "much"}),
+        ("moved", 3),
+    ):
         with pytest.raises(ArgumentError, match="shares of changed values"):
             Certificate.from_dict(plain | {"table": plain["table"] | {name: value}})
     with pytest.raises(ArgumentError, match="table-figures"):
@@ -353,7 +359,15 @@ def edits():
     def unknown(plan):
         plan["plan"]["options"]["known"] = []
 
+    def attack(plan):
+        plan["plan"]["held"]["raw"][0] = 1.47
+
+    def other(plan):
+        plan["plan"]["others"][0]["auc"] = 1.47
+
     return [
+        attack,
+        other,
         weights,
         cap,
         epsilon,

@@ -533,10 +533,13 @@ def _checked(_request: Request, path: Path, /) -> Outcome:
     lines, held = look(path)
     records = check_lines(lines, path=path).values()
     left = {one.entry: one for one in records if one.state == "not finished"}
-    text = f"{path}: whole, {len(records)} releases; locked by {held or 'nobody'}"
+    cut = lines.records()[1]
+    whole = f"whole but for {len(cut)} line{'s that were' if len(cut) > 1 else ' that was'} cut off" if cut else "whole"
+    releases = f"{len(records)} release{'s' * (len(records) != 1)}"
+    text = f"{path}: {whole}, {releases}; locked by {held or 'nobody'}"
     text += "".join(f"\nnot finished: {one.entry}, {one.time}, {shown(one.dataset)}" for one in left.values())
     more = {"ledger": str(path), "releases": len(records), "not_finished": list(left), "locked_by": held or None}
-    return Outcome(status="whole", text=text, more=more)
+    return Outcome(status="cut" if cut else "whole", code=REFUSED if cut else DONE, text=text, more=more)
 
 
 def _entries(request: Request, path: Path) -> list[Entry]:

@@ -232,6 +232,9 @@ def check_table_plan(plan: TableFit, /) -> None:
         right = len(held.secrets) > 1 and list(held.secrets) == [k for k in numbers if k in held.secrets]
         require(right and bool(held.attacks) and len(held.raw) == len(held.secrets), "attacks on something else")
         require(all(len(each.auc) == len(held.raw) for each in held.attacks), "attacks on something else")
+        aucs = [auc for each in (held.raw, *(attack.auc for attack in held.attacks)) for auc in each]
+        require(all(0 <= auc <= 1 for auc in aucs), "an AUC that is none")
+    require(all(0 <= share <= 1 for each in plan.others for share in (each.delta, each.auc)), "an AUC that is none")
     plan.refuse()
 
 
