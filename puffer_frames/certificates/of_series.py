@@ -11,10 +11,12 @@ from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.arguments import Target
+from puffer_frames.numbers.presentation import pairs_text
 from puffer_frames.papers.catalogue import EXACT_COUNT, NEIGHBOURS, WASSERSTEIN
 from puffer_frames.papers.quilt.scales import Chain
 from puffer_frames.priors.markov import ChainBox
 from puffer_frames.priors.network import BayesianNetwork, NetworkRange
+from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.learned import Population
@@ -55,6 +57,17 @@ class SeriesFacts:
     """Whether the noise came from a seed."""
 
     @property
+    def pairs(self) -> tuple[tuple[Secret, Secret], ...]:
+        """The listed pairs of states; none for all."""
+        return tuple((self.rows.states[a], self.rows.states[b]) for a, b in self.released.pairs)
+
+    @property
+    def covered(self) -> tuple[Secret, ...]:
+        """The states of these pairs, or all."""
+        named = {state for pair in self.pairs for state in pair}
+        return tuple(state for state in self.rows.states if not named or state in named)
+
+    @property
     def kind(self) -> str:
         """What the rows are, in a word."""
         return "network" if self.networks else "series"
@@ -68,7 +81,8 @@ class SeriesFacts:
 def series_subject(facts: SeriesFacts, state: str, /, *, unit: str | None) -> str:
     """What of a series, or of the nodes of a network, is protected."""
     if facts.networks:
-        return f"the {state} of each {unit}, {'the listed pairs' if facts.released.pairs else 'every pair'} of states"
+        pairs = pairs_text(facts.pairs) if facts.pairs else "every pair of states"
+        return f"the {state} of each {unit}, {pairs}"
     where = "" if unit is None else f" of each {unit}"
     return f"the {state} at each time{where}, every pair of states"
 

@@ -335,6 +335,16 @@ def test_the_group_needs_no_chain():
     assert "quilt" not in said
 
 
+def test_the_certificate_of_a_network_names_the_listed_pairs_of_states():
+    network = BayesianNetwork.of({"ann": [0.2, 0.3, 0.5], "ben": [0.5, 0.3, 0.2]})
+    pupils = pd.DataFrame({"who": ["ann", "ben"], "s": ["x", "z"]})
+    asked = {"state": "s", "unit": "who", "network": network, "states": ["x", "y", "z"], "epsilon": 1.0}
+    certificate = puffer_frames.histogram(pupils, **asked, pairs=[("y", "x")]).puffer.certificate
+    assert certificate.subject == "the s of each who, 'y' / 'x'"
+    assert (certificate.secret_values, certificate.secret_count) == (("x", "y"), 2)
+    assert Certificate.from_dict(certificate.to_dict()) == certificate
+
+
 def test_given_laws_that_the_table_refutes_are_warned_about():
     visits = pd.DataFrame({"patient": list("aabbcc"), "visits": [50, 50, 2, 4, 0, 2]})
     laws = {unit: Prior.empirical([0, 1, 2]) for unit in "abc"}

@@ -29,6 +29,9 @@ from puffer_frames.verbs.estimating.released_columns import NoisyColumn, Release
 INTERCEPT = "intercept"
 """Name of the first coefficient of a regression."""
 
+_MOST_WEIGHT = 1e100
+"""Products of larger ones with squares of values leave the range of floats."""
+
 
 @short_traceback
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
@@ -402,11 +405,12 @@ class Estimator:
             return np.ones(self.columns.rows)
         name = self.columns.name(weights, "weights")
         own = self.columns.numbers(name)
-        if not own.is_exact or own.values.min() < 0 or not own.values.sum() > 0:
+        most = float(own.values.max())
+        if not own.is_exact or own.values.min() < 0 or not 0 < most < _MOST_WEIGHT:
             raise ArgumentError(
                 "weights",
-                rule="a column of numbers of at least 0, not all of them 0, that was released as it was",
-                got=f"{name!r}, which has noise" if not own.is_exact else f"{name!r}, with numbers below 0, or 0 alone",
+                rule="a column of numbers from 0 to 1e100, not all of them 0, that was released as it was",
+                got=f"{name!r}, which has noise" if not own.is_exact else f"{name!r}, with other numbers, or 0 alone",
                 hint="Release the weights as they are, with Layout(keep=...), if they may be told.",
             )
         return own.values
