@@ -113,6 +113,7 @@ def test_scales_against_every_joint_state(count):
         assert histogram(frame, **asked)["scale"].iloc[0] == exact["scale"].iloc[0]
 
 
+@pytest.mark.filterwarnings("ignore:the given network make")
 @sweep(12, 300)
 def test_a_range_against_networks_between(count):
     """No network between the two ends loses more than epsilon at the scale, and one of them nearly epsilon."""
