@@ -181,10 +181,11 @@ def test_errors_of_series(plan, data, error, said):
 
 
 @pytest.mark.parametrize("plan", PLANS)
-def test_a_plan_of_one_row(plan):
+def test_a_plan_of_one_row(plan, request):
     asked = {"unit": "who", "value": "what", "query": ("sum", "count")}
     data = {"who": ["a"], "what": [3]}
-    assert ask(build_frame(plan, data), **asked) == ask(build_frame("polars", data), **asked)
+    spark = request.getfixturevalue("spark") if plan == "spark" else None
+    assert ask(build_frame(plan, data, spark), **asked) == ask(build_frame("polars", data), **asked)
 
 
 def test_a_plan_of_no_rows():
