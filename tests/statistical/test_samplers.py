@@ -73,7 +73,6 @@ def test_the_test_of_the_distribution_can_fail(case, factor):
     assert p_value(noise, sample, factor) < UNLIKELY
 
 
-@pytest.mark.filterwarnings("ignore::puffer_frames.SuspectValuesWarning")  # many wages were clipped to 20
 def test_mean_error_and_variance(case):
     noise, sample = case
     error, expected = np.abs(sample).mean(), noise.expected_absolute_error
@@ -380,6 +379,7 @@ def people():
     return pd.DataFrame({"group": group, "score": rng.binomial(12, 0.3 + 0.1 * (group == "a")), "wage": wage})
 
 
+@pytest.mark.filterwarnings("ignore::puffer_frames.SuspectValuesWarning")  # many wages were clipped to 20
 @few(1)
 @pytest.mark.parametrize("name", REQUESTS)
 def test_mean_error(people, name):
