@@ -191,9 +191,9 @@ class Layout:
         row stands. It is not released unless kept. By default rows are numbered by position, for which a lazy frame
         must give its rows in one order, and the rows of a Spark frame are materialised.
     clip : (low, high), or mapping of column to (low, high)
-        Bounds to clip the released values to. Use public constants; costs nothing. For noise.
+        Bounds to clip the released values to. Use public constants; costs no epsilon, and moves means. For noise.
     round : bool
-        Round the released values to integers; costs nothing. For noise.
+        Round the released values to integers, which stay floats; costs no epsilon. For noise.
     publish : "expected_error", "lower_bound", "levels", or several of these
         What the certificate of a channel says besides. They are exact statistics of the table, which can tell a record
         to a reader who knows all others; levels that are declared in `domain` are there in any case.
