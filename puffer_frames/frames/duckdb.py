@@ -7,7 +7,7 @@ import os
 import secrets
 import tempfile
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, ClassVar, TypeAlias, cast
@@ -484,14 +484,24 @@ def _held(batches: Iterator[pa.RecordBatch], *, rows: int) -> pa.Table:
     if rows <= _MOST_IN_MEMORY or os.name == "nt":
         return pa.Table.from_batches(batches)
     first = next(batches)
-    try:
-        with tempfile.TemporaryFile() as file:
-            with pa.ipc.new_stream(file, first.schema) as writer:
-                for batch in chain([first], batches):
-                    writer.write_batch(batch)
+    with tempfile.TemporaryFile() as file:
+        with _on_disk():
+            writer = pa.ipc.new_stream(file, first.schema)
+        for batch in chain([first], batches):  # whose own errors are not those of this file
+            with _on_disk():
+                writer.write_batch(batch)
+        with _on_disk():
+            writer.close()
             file.flush()
             held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        return pa.ipc.open_stream(pa.py_buffer(held)).read_all()
+    return pa.ipc.open_stream(pa.py_buffer(held)).read_all()
+
+
+@contextmanager
+def _on_disk() -> Iterator[None]:
+    """Say what it was that a disk did not take."""
+    try:
+        yield
     except OSError as error:
         raise TableFileError(
             "the temporary file of a large release",

@@ -340,7 +340,7 @@ def test_means_and_regressions_by_random_labels(how, count):
         assert (np.abs(values.mean(axis=0) - true) < 4.5 * values.std(axis=0) / count**0.5).all()
         assert errors.mean(axis=0) == pytest.approx(values.std(axis=0), rel=2.5 / count**0.5)
         covered = ((ends[:, 0] <= true) & (true <= ends[:, 1])).mean(axis=0)
-        # 30 intervals are looked at: 4 standard errors of a share of 400; in 900 other releases .938 to .960 held
+        # 17 intervals: 4 standard errors of a share of 400; those of the means held in .938 to .960 of 900 others
         assert (np.abs(covered - 0.95) <= (4 * (0.95 * 0.05 / count) ** 0.5 if count == 400 else 0.16)).all()
 
 
