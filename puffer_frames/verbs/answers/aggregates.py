@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -12,220 +11,32 @@ from typing import Any
 import numpy as np
 
 from puffer_frames.certificates.build import of_choices, of_table
-from puffer_frames.certificates.of_aggregate import AggregateFacts, aggregate_statements, aggregate_subject
+from puffer_frames.certificates.facts import Facts
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.sentences import warnings_of
-from puffer_frames.errors import ArgumentError, PriorError
 from puffer_frames.frames.coded import plain_label
-from puffer_frames.frames.columns import LARGEST_VALUE, Name, NativeFrame, as_name, as_names
-from puffer_frames.frames.local.table import check_free_names
+from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.null_values import coded, codes_text
 from puffer_frames.frames.table import Table, open_table
-from puffer_frames.frames.units import UnitColumns
 from puffer_frames.loss.presence import NOTHING
-from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.laplace import DiscreteLaplace
-from puffer_frames.noise.postprocessing import Bounds, check_bounds
 from puffer_frames.noise.stream import Purpose, ReleaseKey
 from puffer_frames.noise.totals import COLUMNS, AnswerNoise, AnswerRow, answer_row, exact_sum, quotient_row, with_noise
-from puffer_frames.numbers.arguments import Target, check_flag, check_word
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
 from puffer_frames.priors.series_rows import UnitRows
 from puffer_frames.scales.cautions import warn_of_impossible, warn_of_weakness
-from puffer_frames.scales.choice import Choice, check_calibration
-from puffer_frames.scales.learned import POPULATION, LearnedBelief, Population
-from puffer_frames.scales.units import DeclaredValues, LawsArgument, choose_scales, contributions, units_ruled_out
+from puffer_frames.scales.choice import Choice
+from puffer_frames.scales.learned import LearnedBelief
+from puffer_frames.scales.units import choose_scales, contributions, units_ruled_out
+from puffer_frames.verbs.answers.aggregate_request import AggregateRequest
 from puffer_frames.verbs.answers.checks import (
-    PROTECTIONS,
     Replay,
-    check_asked,
-    check_count,
-    check_integer,
-    check_integer_belief,
-    check_laws,
-    check_names,
-    check_queries,
-    check_support,
-    check_values,
     curve_of,
     errors_at,
     one_by_one,
 )
-from puffer_frames.verbs.requests import AggregateArguments, Drawing, takes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AggregateRequest:
-    """What `aggregate` is asked for, apart from the frame."""
-
-    unit: str | None
-    value: str | None
-    by: tuple[str, ...]
-    queries: tuple[str, ...]
-    protect: str
-    target: Target
-    noise: NoiseFamily
-    pairs: str | Iterable[Sequence[Any]]
-    """"all", or a list of pairs."""
-    values: DeclaredValues | None
-    """The values that a unit may report, where these are protected."""
-    laws: LawsArgument
-    added: bool
-    """Whether a unit adds all its rows."""
-    domain: Bounds | None
-    divisor: float | None
-    calibration: str
-    integer: bool
-    nulls: str
-    allow_zero_noise: bool
-    drawing: Drawing
-
-    @classmethod
-    def of(cls, arguments: AggregateArguments, labels: Sequence[Name], /) -> AggregateRequest:
-        """Check what can be checked before a row is read.
-
-        Raises
-        ------
-        ColumnNotFoundError, ArgumentError, ArgumentTypeError
-            For an argument out of range.
-        """
-        target, noise = check_asked(arguments)
-        protect = check_word(arguments.protect, "protect", PROTECTIONS)
-        queries = check_queries(arguments.query, protect=protect, divisor=arguments.divisor)
-        added = check_word(arguments.contribution, "contribution", ("rows", "draw")) == "rows"
-        added = added and arguments.unit is not None  # a row is a unit's only one
-        given = arguments.pairs
-        pairs = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else given
-        names = {
-            "unit": () if arguments.unit is None else as_name(arguments.unit, labels, role="unit"),
-            "value": () if arguments.value is None else as_name(arguments.value, labels, role="value"),
-            "by": as_names(arguments.by, labels, role="by"),
-        }
-        check_names(names, asked=queries)
-        check_free_names(names["by"], role="by", taken=("query", *COLUMNS))
-        domain = _domain(arguments.domain)
-        absence = protect == "value-or-absence"
-        declared = protect in ("value", "value-or-absence")
-        found = cls(
-            unit=next(iter(names["unit"]), None),
-            value=next(iter(names["value"]), None),
-            by=names["by"],
-            queries=queries,
-            protect=protect,
-            target=target,
-            noise=noise,
-            pairs=pairs,
-            values=check_values(pairs, domain, absence=absence) if declared else None,
-            laws=_laws(arguments.laws, domain, added=added),
-            added=added,
-            domain=domain,
-            divisor=arguments.divisor,
-            calibration=check_calibration(arguments.calibration),
-            integer=check_flag(arguments.integer, "integer"),
-            nulls=arguments.nulls,
-            allow_zero_noise=check_flag(arguments.allow_zero_noise, "allow_zero_noise"),
-            drawing=Drawing.of(arguments),
-        )
-        if not found.by_extremes or domain is None:
-            return found
-        return replace(found, values=tuple((end, None) for end in domain))
-
-    def __post_init__(self) -> None:
-        if self.by_extremes and self.domain is None:
-            raise ArgumentError(
-                "domain",
-                rule="the public bounds of the value, where each row is a unit that may be absent",
-                got="none",
-                hint="The scale is published, and would tell the largest value of the table. Write domain=(low, high), "
-                "or name a unit.",
-            )
-        if self.protect == "presence" and self.unit is None and self.pairs != "all":
-            raise ArgumentError(
-                "pairs",
-                rule='left out for protect="presence" without a unit',
-                got="pairs",
-                hint="Name the column of units, or leave pairs out for every row.",
-            )
-        if not self.allow_zero_noise:
-            check_count(self.queries, protect=self.protect, added=self.added)
-        if self.integer:
-            check_integer(self.queries, noise=self.noise, delta=self.target.delta)
-            check_integer_belief(self.laws, pairs=self.pairs, protect=self.protect)
-
-    def check_values(self, values: FloatArray, /) -> None:
-        """Raise PriorError for other values than integers where noise on the integers is asked for."""
-        if self.integer and not (values == np.rint(values)).all():
-            raise PriorError(
-                f"the value column {self.value!r}",
-                rule="of integers for integer=True",
-                got="other numbers",
-                hint="Leave integer out.",
-            )
-
-    @property
-    def listed(self) -> list[Sequence[Any]]:
-        """The listed pairs; none for all."""
-        return [] if isinstance(self.pairs, str) or not isinstance(self.pairs, Iterable) else list(self.pairs)
-
-    @property
-    def columns(self) -> UnitColumns:
-        """What the rows of units are read by; units have names where they are listed, or have laws of their own."""
-        low, high = (-math.inf, math.inf) if self.domain is None else self.domain
-        return UnitColumns(
-            unit=self.unit,
-            value=self.value,
-            by=self.by,
-            nulls=self.nulls,
-            low=low,
-            high=high,
-            named=bool(self.listed) or not isinstance(self.laws, str),
-        )
-
-    @property
-    def by_extremes(self) -> bool:
-        """Whether a row may be absent, and the largest value in the domain decides how much noise hides that."""
-        known = isinstance(self.laws, str) and self.laws == "empirical"
-        return self.protect == "presence" and self.unit is None and known and self.queries != ("count",)
-
-    @property
-    def by_law(self) -> bool:
-        """Whether what is protected has the law of a unit's rows."""
-        return self.protect in ("presence", "replacement") and not self.by_extremes
-
-    @property
-    def belief(self) -> str:
-        """How the laws of the units are called."""
-        if not self.by_law:
-            return "declared values"
-        if isinstance(self.laws, LearnedBelief):
-            return self.laws.title
-        return self.laws if isinstance(self.laws, str) else "given"
-
-
-def _laws(laws: LawsArgument, domain: Bounds | None, *, added: bool) -> LawsArgument:
-    check_laws(laws)
-    if isinstance(laws, str) and laws == POPULATION:
-        laws = Population()
-    if isinstance(laws, LearnedBelief) and added:
-        raise ArgumentError(
-            "laws",
-            rule='"empirical", "gaussian" or a mapping of unit to Prior with contribution="rows"',
-            got=f"a {type(laws).__name__}",
-            hint='Say contribution="draw": one row of each unit is drawn.',
-        )
-    if isinstance(laws, Mapping) and domain is not None and not added:
-        check_support(laws, low=domain[0], high=domain[1])
-    return laws
-
-
-def _domain(domain: Sequence[float] | None) -> Bounds | None:
-    if domain is None:
-        return None
-    found = check_bounds({"value": domain}, role="domain", columns=["value"], finite=True, example="(0, 100)")
-    low, high = found["value"]
-    if max(abs(low), abs(high)) > LARGEST_VALUE:
-        raise ArgumentError("domain", rule="within 1e301 of 0", got="larger bounds", hint="Divide by a constant first.")
-    return low, high
+from puffer_frames.verbs.answers.statements import aggregate_statements, aggregate_subject
+from puffer_frames.verbs.requests import AggregateArguments, takes
 
 
 def noisy_answers(
@@ -412,8 +223,7 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
     if impossible:
         warn_of_impossible("laws make", f"what {impossible:,} of the units add")
     noises = {name: _noise(request, choice.scale) for name, choice in choices.items()}
-    facts = _facts(request, choices, impossible=bool(impossible))
-    statements = aggregate_statements(facts)
+    statements = aggregate_statements(request, choices, impossible=bool(impossible))
     certificate = Certificate(
         **of_table(request.by, ("query", *COLUMNS), table.names),
         **of_choices(
@@ -424,21 +234,17 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
             calibration=request.calibration,
             seeded=request.drawing.seeded,
         ),
-        subject=aggregate_subject(
-            request.protect,
-            unit=request.unit,
-            value=request.value,
-            asked=request.queries,
-            listed=request.listed,
-            domain=request.domain,
-        ),
+        subject=aggregate_subject(request),
         secret=("row",) if request.unit is None else (request.unit,),
         secret_values=(),
         secret_count=0,
         pairs=tuple((plain_label(one), plain_label(other)) for one, other in request.listed) or "all",
         beliefs=(request.belief,),
         statements=statements,
-        facts=facts.stated,
+        facts=Facts(
+            seeded=request.drawing.seeded and any(choice.scale for choice in choices.values()),
+            dropped=request.nulls == "drop",
+        ),
         warnings=warnings_of(statements),
         rows=len(rows.groups) * len(request.queries),
         fingerprint="",
@@ -519,28 +325,6 @@ def _choices(request: AggregateRequest, rows: UnitRows) -> dict[str, Choice]:
         calibration=request.calibration,
         integer=request.integer,
         allow_zero_noise=request.allow_zero_noise,
-    )
-
-
-def _facts(request: AggregateRequest, choices: Mapping[str, Choice], *, impossible: bool) -> AggregateFacts:
-    return AggregateFacts(
-        choices=choices,
-        target=request.target,
-        noise=request.noise,
-        present=request.protect == "presence" and bool(request.listed),
-        listed=bool(request.listed),
-        by_law=request.by_law,
-        laws=None if isinstance(request.laws, Mapping) else request.laws,
-        impossible=impossible,
-        added=request.added,
-        unit=request.unit is not None,
-        grouped=bool(request.by),
-        integer=request.integer,
-        divisor=request.divisor,
-        quotient="mean" in request.queries and request.divisor is None,
-        nulls=request.nulls,
-        domain=request.domain,
-        seeded=request.drawing.seeded,
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from puffer_frames.certificates.build import of_choices, of_table
-from puffer_frames.certificates.of_series import SeriesFacts, series_statements, series_subject
+from puffer_frames.certificates.facts import Facts
 from puffer_frames.certificates.record import MOST_VALUES, Certificate
 from puffer_frames.certificates.sentences import warnings_of
 from puffer_frames.errors import ArgumentError, CalibrationError, PriorError, RareLevelsWarning, warn
@@ -44,6 +44,7 @@ from puffer_frames.verbs.answers.series_request import (
     compared_mechanisms,
     read_nodes,
 )
+from puffer_frames.verbs.answers.statements import series_statements, series_subject
 from puffer_frames.verbs.requests import HistogramArguments, takes
 
 NOT_HIDDEN = "for comparison: a value is hidden only where nothing else depends on it"
@@ -196,8 +197,10 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     choice = _choice(request, chains, rows, released)
     noise, owners = request.noise.at(choice.scale), _owners(request, rows)
     labels, columns = _labels(request, owners, rows, released), ("query",) * bool(released.reach) + COLUMNS
-    facts = _facts(request, arguments, rows, released, chains, choice)
-    statements = series_statements(facts)
+    impossible = _impossible(chains, rows, mechanism=request.mechanism)
+    statements = series_statements(request, rows, chains, released, choice, impossible=impossible)
+    pairs = tuple((rows.states[a], rows.states[b]) for a, b in released.pairs)
+    covered = tuple(state for state in rows.states if not pairs or any(state in pair for pair in pairs))
     certificate = Certificate(
         **of_table(labels, columns, table.names),
         **of_choices(
@@ -208,14 +211,14 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
             calibration="exact" if request.mechanism == "exact" else "mechanism",
             seeded=request.drawing.seeded,
         ),
-        subject=series_subject(facts, request.columns.state, unit=request.columns.unit),
+        subject=series_subject(request, pairs),
         secret=(request.columns.state,),
-        secret_values=facts.covered[:MOST_VALUES],
-        secret_count=len(facts.covered),
-        pairs=facts.pairs or "all",
+        secret_values=covered[:MOST_VALUES],
+        secret_count=len(covered),
+        pairs=pairs or "all",
         beliefs=(request.belief,),
         statements=statements,
-        facts=facts.stated,
+        facts=Facts(seeded=request.drawing.seeded, dropped=request.columns.nulls == "drop"),
         warnings=warnings_of(statements),
         rows=len(owners) * max(1, len(released.released)),
         fingerprint="",
@@ -224,36 +227,6 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     reserved = request.drawing.reserve(certificate, frame)
     numbers = _numbers(request.query, _histograms(request, rows, released, noise))
     return reserved.put_answers(certificate, table.answers(labels=labels, numbers=numbers))
-
-
-def _facts(
-    request: SeriesRequest,
-    arguments: HistogramArguments,
-    rows: SeriesRows,
-    released: ReleasedCounts,
-    chains: list[Chain],
-    choice: Choice,
-) -> SeriesFacts:
-    """What the sentences of the certificate depend on."""
-    return SeriesFacts(
-        rows=rows,
-        choice=choice,
-        released=released,
-        target=request.target,
-        noise=request.noise,
-        chains=chains,
-        networks=request.networks,
-        estimated=isinstance(arguments.chain, str) and request.population is None,
-        population=request.population,
-        start_estimated=isinstance(arguments.initial, str) and arguments.initial == "estimated",
-        counts=request.counts,
-        query=request.query,
-        states_read=arguments.states is None and not request.networks,
-        impossible=_impossible(chains, rows, mechanism=request.mechanism),
-        both=request.both,
-        nulls=request.columns.nulls,
-        seeded=request.drawing.seeded,
-    )
 
 
 def _warn_of_rare_states(rows: SeriesRows, *, listed: bool) -> None:

@@ -164,6 +164,10 @@ class SeriesRequest:
     """Set where the chains are all those that the series do not refute."""
     networks: tuple[BayesianNetwork, ...]
     """What the values depend on one another by, where they are no series."""
+    estimated: bool
+    """Whether the chain is estimated from the series."""
+    start_estimated: bool
+    """Whether the law of the first state is."""
 
     @classmethod
     def of(cls, arguments: HistogramArguments, labels: Sequence[Name], /) -> SeriesRequest:
@@ -222,6 +226,8 @@ class SeriesRequest:
             drawing=Drawing.of(arguments),
             population=None if mechanism == "group" else population,
             networks=networks,
+            estimated=isinstance(arguments.chain, str) and population is None,
+            start_estimated=isinstance(arguments.initial, str) and arguments.initial == "estimated",
         )
 
     @property
@@ -233,6 +239,11 @@ class SeriesRequest:
     def statistic(self) -> str:
         """What gets noise, in one word."""
         return "count" if self.query == "counts" else "sum"
+
+    @property
+    def kind(self) -> str:
+        """What the rows are, in a word."""
+        return "network" if self.networks else "series"
 
     @property
     def chained(self) -> bool:

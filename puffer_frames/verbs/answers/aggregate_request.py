@@ -1,0 +1,210 @@
+"""A checked request for sums, means and counts over units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from puffer_frames.errors import ArgumentError, PriorError
+from puffer_frames.frames.columns import LARGEST_VALUE, Name, as_name, as_names
+from puffer_frames.frames.local.table import check_free_names
+from puffer_frames.frames.units import UnitColumns
+from puffer_frames.noise.family import NoiseFamily
+from puffer_frames.noise.postprocessing import Bounds, check_bounds
+from puffer_frames.noise.totals import COLUMNS
+from puffer_frames.numbers.arguments import Target, check_flag, check_word
+from puffer_frames.priors.prior import FloatArray
+from puffer_frames.scales.choice import check_calibration
+from puffer_frames.scales.learned import POPULATION, LearnedBelief, Population
+from puffer_frames.scales.units import DeclaredValues, LawsArgument
+from puffer_frames.verbs.answers.checks import (
+    PROTECTIONS,
+    check_asked,
+    check_count,
+    check_integer,
+    check_integer_belief,
+    check_laws,
+    check_names,
+    check_queries,
+    check_support,
+    check_values,
+)
+from puffer_frames.verbs.requests import AggregateArguments, Drawing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AggregateRequest:
+    """What `aggregate` is asked for, apart from the frame."""
+
+    unit: str | None
+    value: str | None
+    by: tuple[str, ...]
+    queries: tuple[str, ...]
+    protect: str
+    target: Target
+    noise: NoiseFamily
+    pairs: str | Iterable[Sequence[Any]]
+    """"all", or a list of pairs."""
+    values: DeclaredValues | None
+    """The values that a unit may report, where these are protected."""
+    laws: LawsArgument
+    added: bool
+    """Whether a unit adds all its rows."""
+    domain: Bounds | None
+    divisor: float | None
+    calibration: str
+    integer: bool
+    nulls: str
+    allow_zero_noise: bool
+    drawing: Drawing
+
+    @classmethod
+    def of(cls, arguments: AggregateArguments, labels: Sequence[Name], /) -> AggregateRequest:
+        """Check what can be checked before a row is read.
+
+        Raises
+        ------
+        ColumnNotFoundError, ArgumentError, ArgumentTypeError
+            For an argument out of range.
+        """
+        target, noise = check_asked(arguments)
+        protect = check_word(arguments.protect, "protect", PROTECTIONS)
+        queries = check_queries(arguments.query, protect=protect, divisor=arguments.divisor)
+        added = check_word(arguments.contribution, "contribution", ("rows", "draw")) == "rows"
+        added = added and arguments.unit is not None  # a row is a unit's only one
+        given = arguments.pairs
+        pairs = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else given
+        names = {
+            "unit": () if arguments.unit is None else as_name(arguments.unit, labels, role="unit"),
+            "value": () if arguments.value is None else as_name(arguments.value, labels, role="value"),
+            "by": as_names(arguments.by, labels, role="by"),
+        }
+        check_names(names, asked=queries)
+        check_free_names(names["by"], role="by", taken=("query", *COLUMNS))
+        domain = _domain(arguments.domain)
+        absence = protect == "value-or-absence"
+        declared = protect in ("value", "value-or-absence")
+        found = cls(
+            unit=next(iter(names["unit"]), None),
+            value=next(iter(names["value"]), None),
+            by=names["by"],
+            queries=queries,
+            protect=protect,
+            target=target,
+            noise=noise,
+            pairs=pairs,
+            values=check_values(pairs, domain, absence=absence) if declared else None,
+            laws=_laws(arguments.laws, domain, added=added),
+            added=added,
+            domain=domain,
+            divisor=arguments.divisor,
+            calibration=check_calibration(arguments.calibration),
+            integer=check_flag(arguments.integer, "integer"),
+            nulls=arguments.nulls,
+            allow_zero_noise=check_flag(arguments.allow_zero_noise, "allow_zero_noise"),
+            drawing=Drawing.of(arguments),
+        )
+        if not found.by_extremes or domain is None:
+            return found
+        return replace(found, values=tuple((end, None) for end in domain))
+
+    def __post_init__(self) -> None:
+        if self.by_extremes and self.domain is None:
+            raise ArgumentError(
+                "domain",
+                rule="the public bounds of the value, where each row is a unit that may be absent",
+                got="none",
+                hint="The scale is published, and would tell the largest value of the table. Write domain=(low, high), "
+                "or name a unit.",
+            )
+        if self.protect == "presence" and self.unit is None and self.pairs != "all":
+            raise ArgumentError(
+                "pairs",
+                rule='left out for protect="presence" without a unit',
+                got="pairs",
+                hint="Name the column of units, or leave pairs out for every row.",
+            )
+        if not self.allow_zero_noise:
+            check_count(self.queries, protect=self.protect, added=self.added)
+        if self.integer:
+            check_integer(self.queries, noise=self.noise, delta=self.target.delta)
+            check_integer_belief(self.laws, pairs=self.pairs, protect=self.protect)
+
+    def check_values(self, values: FloatArray, /) -> None:
+        """Raise PriorError for other values than integers where noise on the integers is asked for."""
+        if self.integer and not (values == np.rint(values)).all():
+            raise PriorError(
+                f"the value column {self.value!r}",
+                rule="of integers for integer=True",
+                got="other numbers",
+                hint="Leave integer out.",
+            )
+
+    @property
+    def listed(self) -> list[Sequence[Any]]:
+        """The listed pairs; none for all."""
+        return [] if isinstance(self.pairs, str) or not isinstance(self.pairs, Iterable) else list(self.pairs)
+
+    @property
+    def columns(self) -> UnitColumns:
+        """What the rows of units are read by; units have names where they are listed, or have laws of their own."""
+        low, high = (-math.inf, math.inf) if self.domain is None else self.domain
+        return UnitColumns(
+            unit=self.unit,
+            value=self.value,
+            by=self.by,
+            nulls=self.nulls,
+            low=low,
+            high=high,
+            named=bool(self.listed) or not isinstance(self.laws, str),
+        )
+
+    @property
+    def by_extremes(self) -> bool:
+        """Whether a row may be absent, and the largest value in the domain decides how much noise hides that."""
+        known = isinstance(self.laws, str) and self.laws == "empirical"
+        return self.protect == "presence" and self.unit is None and known and self.queries != ("count",)
+
+    @property
+    def by_law(self) -> bool:
+        """Whether what is protected has the law of a unit's rows."""
+        return self.protect in ("presence", "replacement") and not self.by_extremes
+
+    @property
+    def belief(self) -> str:
+        """How the laws of the units are called."""
+        if not self.by_law:
+            return "declared values"
+        if isinstance(self.laws, LearnedBelief):
+            return self.laws.title
+        return self.laws if isinstance(self.laws, str) else "given"
+
+
+def _laws(laws: LawsArgument, domain: Bounds | None, *, added: bool) -> LawsArgument:
+    check_laws(laws)
+    if isinstance(laws, str) and laws == POPULATION:
+        laws = Population()
+    if isinstance(laws, LearnedBelief) and added:
+        raise ArgumentError(
+            "laws",
+            rule='"empirical", "gaussian" or a mapping of unit to Prior with contribution="rows"',
+            got=f"a {type(laws).__name__}",
+            hint='Say contribution="draw": one row of each unit is drawn.',
+        )
+    if isinstance(laws, Mapping) and domain is not None and not added:
+        check_support(laws, low=domain[0], high=domain[1])
+    return laws
+
+
+def _domain(domain: Sequence[float] | None) -> Bounds | None:
+    if domain is None:
+        return None
+    found = check_bounds({"value": domain}, role="domain", columns=["value"], finite=True, example="(0, 100)")
+    low, high = found["value"]
+    if max(abs(low), abs(high)) > LARGEST_VALUE:
+        raise ArgumentError("domain", rule="within 1e301 of 0", got="larger bounds", hint="Divide by a constant first.")
+    return low, high
