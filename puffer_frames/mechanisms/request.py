@@ -30,7 +30,7 @@ from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds, check_bounds, in_words
 from puffer_frames.numbers.arguments import Target, check_count, check_flag, check_word
 from puffer_frames.papers.catalogue import BOUNDED, KANTOROVICH, PUBLISHED_FOR
-from puffer_frames.priors.pairs import Pairs, by_column
+from puffer_frames.priors.pairs import Pairs, ProtectedPairs, by_column
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import JointCounts, Level, LevelCounts, Summary
 from puffer_frames.scales.beliefs import read_beliefs
@@ -311,6 +311,11 @@ class SecretsOfPairs:
     def secrets(self) -> tuple[Secret, ...]:
         """The values of the secret that the pairs name."""
         return tuple(named_secrets(self.pairs, self.rows_per_secret))
+
+    @property
+    def protected_pairs(self) -> ProtectedPairs:
+        """The pairs, as a certificate states them."""
+        return "each" if self.request.apart else self.pairs
 
     def protected_rows(self, rows: Mapping[Secret, int], /) -> dict[Secret, int]:
         """Of the rows of each secret, those that the pairs name, or those of each column and value of it."""

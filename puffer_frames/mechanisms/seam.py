@@ -231,7 +231,7 @@ class Release:
             kept=self.kept,
             given=self.asked.roles.given,
             withheld=tuple(name for name in self.columns if name not in released),
-            pairs="each" if request.apart else fitted.pairs,
+            pairs=fitted.protected_pairs,
             statements=statements,
             warnings=warnings_of(statements),
             rows=self.rows,
@@ -249,7 +249,7 @@ class Release:
             yield from absent_secrets(batch, of=len(fitted.secrets))
         yield from seen(self.warnings)
         yield from weak(request.target, fitted.protected_rows(self.rows_per_secret), rows=self.rows)
-        yield from left_out("each" if request.apart else fitted.pairs, self.kept, request.nulls)
+        yield from left_out(fitted.protected_pairs, self.kept, request.nulls)
         if self.asked.layout.shuffle:
             yield say("shuffled")
 

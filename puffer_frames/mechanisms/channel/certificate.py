@@ -110,7 +110,7 @@ def _not_covered(plan: ChannelFit, release: Release) -> Iterator[Statement]:
     yield from weak(plan.request.target, rows, rows=sum(rows.values()))
     if plan.column.codes is not None and (rare := int((plan.column.pooled < RARE).sum())):
         yield say("rare-levels", levels=f"{rare:,}", fewest=RARE)
-    yield from left_out("each" if plan.request.apart else plan.pairs, release.kept, plan.request.nulls)
+    yield from left_out(plan.protected_pairs, release.kept, plan.request.nulls)
 
 
 def _done(plan: ChannelFit, release: Release) -> Iterator[Statement]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, ClassVar, Self
 
-from puffer_frames.certificates.build import of_choices
-from puffer_frames.certificates.of_release import ReleaseFacts, release_statements, wider_losses
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
@@ -18,6 +16,7 @@ from puffer_frames.frames.table import CompleteRows, Table, open_table, small_fr
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding
 from puffer_frames.mechanisms.file_checks import check_columns
+from puffer_frames.mechanisms.noise.certificate import release_certificate
 from puffer_frames.mechanisms.noise.checks import check_plan, with_own_words
 from puffer_frames.mechanisms.noise.curves import curve_of, profile_of
 from puffer_frames.mechanisms.noise.drift import (
@@ -46,7 +45,7 @@ from puffer_frames.noise.column_noise import ByStratum, ColumnNoise
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.arguments import Target
-from puffer_frames.numbers.presentation import Rows, shown
+from puffer_frames.numbers.presentation import Rows
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Summary
@@ -54,105 +53,7 @@ from puffer_frames.scales.cautions import warn_of_moved
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.drift import Batch, joint_leanings, leanings, strata_leanings
 from puffer_frames.scales.remap import Remap
-from puffer_frames.scales.strata import StrataChoices, Stratum
-
-
-def release_certificate(plan: NoiseFit, release: Release, /, **refined: Any) -> Certificate:
-    """The certificate of a release, its values not known yet; `refined` are further facts of a refinement."""
-    facts = replace(release_facts(plan, release), **refined)
-    return release.certificate(
-        plan,
-        statements=release_statements(facts),
-        whose=_whose(plan),
-        facts=facts.stated,
-        **_of_noise(plan, seeded=facts.seeded),
-        **_of_rows(plan),
-        processed=_processed(plan, release.asked),
-        wider=wider_losses(facts),
-        beliefs=tuple(dict.fromkeys(belief for choice in plan.choices.values() for belief in choice.beliefs)),
-        observed=plan.observed if release.batch is None else release.batch.observed,
-    )
-
-
-def release_facts(plan: NoiseFit, release: Release, /) -> ReleaseFacts:
-    """What its sentences depend on."""
-    request, asked = plan.request, release.asked
-    return ReleaseFacts(
-        choices=plan.choices,
-        target=request.target,
-        noise=request.noise,
-        pairs="each" if request.apart else plan.pairs,
-        domain=request.domain,
-        nulls=request.nulls,
-        secrets=len(plan.secrets),
-        batch=release.batch,
-        remapped=tuple(plan.remaps),
-        keep=release.kept,
-        warnings=release.warnings,
-        rows_per_secret=plan.protected_rows(release.rows_per_secret),
-        unproved=release.unproved,
-        done=asked.done,
-        shuffled=asked.layout.shuffle,
-        seeded=asked.seeded,
-        responses={name: (len(found), *plan.changed_in_strata(name)) for name, found in plan.levels.items()},
-        repeats=request.repeats,
-        unit="" if request.unit is None else request.unit.column,
-        merged=len(request.merged),
-        sampled=request.unit is not None and request.unit.over == "sample",
-        strata=plan.strata,
-    )
-
-
-def _of_noise(plan: NoiseFit, *, seeded: bool) -> dict[str, Any]:
-    """Fields that follow from the scales; a column of labels has none."""
-    fields = of_choices(
-        plan.choices,
-        plan.request.target,
-        noises={name: plan.noise(scale) for name, scale in plan.all_scales.items()},
-        family=plan.request.noise.title,
-        calibration=plan.calibration,
-        seeded=seeded,
-    )
-    fields["adds_up"] &= not _is_of_a_draw(plan)
-    if plan.strata is not None:
-        fields["expected_error"] = plan.expected_error
-    for name in ("scales", "published_scales", "expected_error") if plan.levels else ():
-        fields[name] = {column: value for column, value in fields[name].items() if column not in plan.levels}
-    return fields
-
-
-def _of_rows(plan: NoiseFit) -> dict[str, Any]:
-    """Fields about units, planned releases, strata and labels."""
-    request = plan.request
-    return {
-        "unit": None if request.unit is None else request.unit.column,
-        "unit_rows": request.repeats.rows,
-        "releases": request.repeats.releases,
-        "strata": _strata_scales(plan.strata, plan.levels),
-        "channels": _responses_said(plan),
-    }
-
-
-def _is_of_a_draw(plan: NoiseFit) -> bool:
-    """Whether the guarantee rests on the law of some rows of each unit, of which another release may use others."""
-    unit = plan.request.unit
-    return unit is not None and unit.over == "sample" and unit.rows != "any"
-
-
-def _whose(plan: NoiseFit) -> str:
-    return "record" if plan.request.unit is None else shown(plan.request.unit.column)
-
-
-def _strata_scales(strata: StrataChoices | None, labels: Collection[str]) -> tuple[Mapping[str, Any], ...]:
-    """What a certificate says of them: the strata are public."""
-    if strata is None or strata.one_scale:
-        return ()
-    found = []
-    for z, scales in strata.scales.items():
-        numbers = {name: scale for name, scale in scales.items() if name not in labels}
-        caps = {name: _cap(scale) for name, scale in scales.items() if name in labels}
-        found.append({"given": z, "scales": numbers} | ({"caps": caps} if caps else {}))
-    return tuple(found)
+from puffer_frames.scales.strata import Stratum
 
 
 def _at_scales(plan: NoiseFit, asked: RowsRequest, scales: Mapping[str, float], *, key: ReleaseKey) -> tuple[Draw, ...]:
@@ -180,35 +81,6 @@ def _at_scales(plan: NoiseFit, asked: RowsRequest, scales: Mapping[str, float], 
         for name, levels in plan.levels.items()
     ]
     return (*noise, *responses)
-
-
-def _responses_said(plan: NoiseFit) -> dict[str, dict[str, Any]]:
-    """What a certificate says of them."""
-    scales = [plan.all_scales] if plan.strata is None else list(plan.strata.scales.values())
-    return {
-        name: {
-            "cost": "change",
-            "radius": None,
-            "cap": _cap(min(one[name] for one in scales)),
-            "preserve": None,
-            "count": len(levels),
-        }
-        for name, levels in plan.levels.items()
-    }
-
-
-def _processed(plan: NoiseFit, asked: RowsRequest) -> dict[str, dict[str, Any]]:
-    """What is done to the noisy values of each column of numbers, where anything is."""
-    return {
-        name: {"round": asked.to_integers, "clip": asked.bounds.get(name)}
-        for name in plan.scales
-        if asked.to_integers or name in asked.bounds
-    }
-
-
-def _cap(scale: float) -> float | None:
-    """The largest loss of a label under any law; None of labels that stay as they are."""
-    return 1 / scale if scale else None
 
 
 MANY_ROWS = 2_000

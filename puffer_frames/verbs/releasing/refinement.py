@@ -19,8 +19,9 @@ from puffer_frames.frames.local.table import LocalRows, LocalTable
 from puffer_frames.frames.null_values import codes_text, with_nulls
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import open_table
+from puffer_frames.mechanisms.noise.certificate import release_certificate
 from puffer_frames.mechanisms.noise.fitted import LAWS
-from puffer_frames.mechanisms.noise.mechanism import FittedNoise, release_certificate
+from puffer_frames.mechanisms.noise.mechanism import FittedNoise
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
 from puffer_frames.mechanisms.request import RowsRequest
 from puffer_frames.mechanisms.seam import Release
@@ -67,9 +68,15 @@ class Chain:
     def _check(self, plan: FittedNoise, released: NativeFrame) -> None:
         one, request = self.certificate, plan.request
         first, repeats = self.links[0], request.repeats
-        pairs = "each" if request.apart else plan.pairs
         theirs = (one.secret, one.public, one.pairs, first["epsilon"], one.delta, first["scales"])
-        mine = (request.secret, request.public, pairs, request.target.epsilon, request.target.delta, plan.scales)
+        mine = (
+            request.secret,
+            request.public,
+            plan.protected_pairs,
+            request.target.epsilon,
+            request.target.delta,
+            plan.scales,
+        )
         units = (request.unit and request.unit.column, repeats.rows, repeats.releases)
         if theirs != mine or (one.unit, one.unit_rows, one.releases) != units or one.answers:
             raise _wrong("the release", "one of this plan", "one of another plan")

@@ -1,0 +1,484 @@
+"""What the certificate of a release of noise says."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import starmap
+from typing import Any, cast
+
+from puffer_frames.certificates.build import of_choices
+from puffer_frames.certificates.facts import CELLS, Facts, Joint, RowsOfUnit, ends_text
+from puffer_frames.certificates.of_release import absent_secrets, left_out, odds_of, seen, weak
+from puffer_frames.certificates.record import Certificate
+from puffer_frames.certificates.sentences import say
+from puffer_frames.certificates.statement import Statement
+from puffer_frames.frames.stamps.fingerprint import fingerprint_text
+from puffer_frames.loss.outcome import excess_text, measured_text
+from puffer_frames.mechanisms.noise.fitted import NoiseFit
+from puffer_frames.mechanisms.request import Request, RowsRequest
+from puffer_frames.mechanisms.seam import Release
+from puffer_frames.noise.laplace import Laplace
+from puffer_frames.noise.refining import on_first_grid
+from puffer_frames.numbers.arguments import Target
+from puffer_frames.numbers.presentation import rounded_up, shown, shown_names, upper_text
+from puffer_frames.scales.choice import Choice
+from puffer_frames.scales.drift import Batch
+from puffer_frames.scales.joint.coupled import any_joint_loss
+from puffer_frames.scales.learned import LearnedBelief, Population
+from puffer_frames.scales.repeats import Repeats
+from puffer_frames.scales.strata import StrataChoices
+
+
+def release_certificate(plan: NoiseFit, release: Release, /, **refined: Any) -> Certificate:
+    """The certificate of a release, its values not known yet; `refined` are further facts of a refinement."""
+    facts = ReleaseFacts(plan, release, **refined)
+    return release.certificate(
+        plan,
+        statements=release_statements(facts),
+        whose=_whose(plan),
+        facts=facts.stated,
+        **_of_noise(plan, seeded=release.asked.seeded),
+        **_of_rows(plan),
+        processed=_processed(plan, release.asked),
+        wider=wider_losses(facts),
+        beliefs=tuple(dict.fromkeys(belief for choice in plan.choices.values() for belief in choice.beliefs)),
+        observed=plan.observed if release.batch is None else release.batch.observed,
+    )
+
+
+def _of_noise(plan: NoiseFit, *, seeded: bool) -> dict[str, Any]:
+    """Fields that follow from the scales; a column of labels has none."""
+    fields = of_choices(
+        plan.choices,
+        plan.request.target,
+        noises={name: plan.noise(scale) for name, scale in plan.all_scales.items()},
+        family=plan.request.noise.title,
+        calibration=plan.calibration,
+        seeded=seeded,
+    )
+    fields["adds_up"] &= not _is_of_a_draw(plan)
+    if plan.strata is not None:
+        fields["expected_error"] = plan.expected_error
+    for name in ("scales", "published_scales", "expected_error") if plan.levels else ():
+        fields[name] = {column: value for column, value in fields[name].items() if column not in plan.levels}
+    return fields
+
+
+def _of_rows(plan: NoiseFit) -> dict[str, Any]:
+    """Fields about units, planned releases, strata and labels."""
+    request = plan.request
+    return {
+        "unit": None if request.unit is None else request.unit.column,
+        "unit_rows": request.repeats.rows,
+        "releases": request.repeats.releases,
+        "strata": _strata_scales(plan.strata, plan.levels),
+        "channels": _responses_said(plan),
+    }
+
+
+def _is_of_a_draw(plan: NoiseFit) -> bool:
+    """Whether the guarantee rests on the law of some rows of each unit, of which another release may use others."""
+    unit = plan.request.unit
+    return unit is not None and unit.over == "sample" and unit.rows != "any"
+
+
+def _whose(plan: NoiseFit) -> str:
+    return "record" if plan.request.unit is None else shown(plan.request.unit.column)
+
+
+def _strata_scales(strata: StrataChoices | None, labels: Collection[str]) -> tuple[Mapping[str, Any], ...]:
+    """What a certificate says of them: the strata are public."""
+    if strata is None or strata.one_scale:
+        return ()
+    found = []
+    for z, scales in strata.scales.items():
+        numbers = {name: scale for name, scale in scales.items() if name not in labels}
+        caps = {name: _cap(scale) for name, scale in scales.items() if name in labels}
+        found.append({"given": z, "scales": numbers} | ({"caps": caps} if caps else {}))
+    return tuple(found)
+
+
+def _responses_said(plan: NoiseFit) -> dict[str, dict[str, Any]]:
+    """What a certificate says of them."""
+    scales = [plan.all_scales] if plan.strata is None else list(plan.strata.scales.values())
+    return {
+        name: {
+            "cost": "change",
+            "radius": None,
+            "cap": _cap(min(one[name] for one in scales)),
+            "preserve": None,
+            "count": len(levels),
+        }
+        for name, levels in plan.levels.items()
+    }
+
+
+def _processed(plan: NoiseFit, asked: RowsRequest) -> dict[str, dict[str, Any]]:
+    """What is done to the noisy values of each column of numbers, where anything is."""
+    return {
+        name: {"round": asked.to_integers, "clip": asked.bounds.get(name)}
+        for name in plan.scales
+        if asked.to_integers or name in asked.bounds
+    }
+
+
+def _cap(scale: float) -> float | None:
+    """The largest loss of a label under any law; None of labels that stay as they are."""
+    return 1 / scale if scale else None
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseFacts:
+    """A release of noise, as far as its sentences depend on it."""
+
+    plan: NoiseFit
+    release: Release
+    refines: Sequence[str] = ()
+    """Fingerprints of earlier releases with more noise."""
+    order_noted: bool = True
+    """Whether it is certain that the rows stood in the same order in these."""
+
+    @property
+    def choices(self) -> Mapping[str, Choice]:
+        """The scale and why, per column."""
+        return self.plan.choices
+
+    @property
+    def request(self) -> Request:
+        """What the plan was asked for."""
+        return self.plan.request
+
+    @property
+    def batch(self) -> Batch | None:
+        """What was measured on other rows than those that the plan was made from."""
+        return self.release.batch
+
+    @property
+    def repeats(self) -> Repeats:
+        """How many rows of a unit and how many releases the guarantee is for."""
+        return self.request.repeats
+
+    @property
+    def sampled(self) -> bool:
+        """Whether rows of units beyond those were left out."""
+        return self.request.unit is not None and self.request.unit.over == "sample"
+
+    @property
+    def several(self) -> bool:
+        """Whether there are several columns."""
+        return len(self.choices) > 1
+
+    @property
+    def coupled(self) -> bool:
+        """Whether scales for whole rows rest on a coupling."""
+        return self.plan.is_joint and all(choice.theorem.coupled for choice in self.choices.values())
+
+    @property
+    def joint_any_law(self) -> float:
+        """The pure loss of a row under any law on the ranges, rounded up to two digits."""
+        return rounded_up(any_joint_loss(self.choices.values()), digits=2)
+
+    @property
+    def any_law_of_rows(self) -> float | None:
+        """The pure loss of a row under any law on the ranges, in any stratum, rounded up to two digits.
+
+        None where it is not known.
+        """
+        if not isinstance(self.request.noise, Laplace) or self.repeats.shares > 1:
+            return None
+        listed = [self.choices]
+        if self.plan.strata is not None and not self.plan.strata.one_scale:
+            ends = {name: choice.bounds for name, choice in self.choices.items()}
+            listed = [
+                {name: replace(choice, bounds=ends[name]) for name, choice in choices.items()}
+                for choices in self.plan.strata.choices.values()
+            ]
+        copies = self.repeats.factor(self.request.noise) * self.repeats.measured
+        return rounded_up(copies * max(any_joint_loss(choices.values()) for choices in listed), digits=2)
+
+    @property
+    def noisy(self) -> bool:
+        """Whether any column has noise."""
+        return any(choice.scale for choice in self.choices.values())
+
+    @property
+    def coarse(self) -> bool:
+        """Whether values that take the place of noisy ones are centres of cells."""
+        return any(prior.radius for name in self.plan.remaps for prior in self.choices[name].empirical.values())
+
+    @property
+    def ranged(self) -> list[str]:
+        """Columns that were clipped to the range of the table of the plan."""
+        return [name for name, choice in self.choices.items() if choice.clips and name not in self.request.domain]
+
+    @property
+    def exceeding(self) -> Mapping[str, str]:
+        """Columns that are not known to be within what was asked for under the observed frequencies, in words.
+
+        Only side knowledge alone can lead to that: every other belief is held to what was asked for.
+        """
+        if self.batch is not None:
+            return self.batch.exceeded
+        found, target = {}, self.repeats.asked(self.request.target, noise=self.request.noise, columns=len(self.choices))
+        for name, choice in self.choices.items():
+            bounded = self.several and not self.plan.is_joint
+            if bounded or "empirical" in choice.verified or choice.observed is None:
+                continue
+            if not choice.observed.confirms(target):
+                found[name] = excess_text(choice.observed, target)
+            if self.plan.is_joint:  # one loss of all columns
+                break
+        return found
+
+    @property
+    def stated(self) -> Facts:
+        """What the certificate states as fields."""
+        by_delta = any("by delta" in choice.remarks for choice in self.choices.values())
+        whole: Joint = "coupled" if self.coupled else "delta" if by_delta else "exact"
+        return replace(
+            self.release.facts(self.request),
+            seeded=self.release.asked.seeded and self.noisy,
+            clipped={**self.request.domain, **dict.fromkeys(self.ranged)},
+            replaced=("cells" if self.coarse else "values") if self.plan.remaps else None,
+            processed=bool(self.release.asked.done),
+            joint=whole if self.plan.is_joint else "rule" if self.several else None,
+            exceeds=bool(self.exceeding),
+            unmeasured=self.batch is None and any(choice.observed is None for choice in self.choices.values()),
+            rows_of_unit=None if self.request.unit is None else cast(RowsOfUnit, self.repeats.assumed),
+            sampled=self.sampled,
+            order_assumed=bool(self.refines) and not self.order_noted,
+        )
+
+
+def release_statements(facts: ReleaseFacts, /) -> tuple[Statement, ...]:
+    """What the guarantee of a release rests on and leaves out."""
+    parts = (_assumed, _composition, _seen, _losses, _wider, _kept_and_dropped, _done)
+    return tuple(statement for part in parts for statement in part(facts))
+
+
+def _assumed(facts: ReleaseFacts) -> Iterator[Statement]:
+    stated = facts.stated
+    if stated.seeded:
+        yield say("warning-seed")
+    if facts.request.unit is not None:
+        yield from _of_units(facts)
+    else:
+        yield say("records")
+    strata = "" if facts.plan.strata is None else f" and {shown_names(facts.plan.strata.given)}"
+    yield say("beliefs", strata=strata, beliefs=_beliefs_text(list(facts.choices.values())))
+    if facts.plan.strata is not None:
+        yield from _of_strata(facts, facts.plan.strata)
+    for belief in _learned(facts):
+        if isinstance(belief, Population):
+            yield say("population-rows")
+            yield say("population", confidence=f"{100 * belief.confidence:.6g}")
+    if stated.other_rows:
+        yield say("other-rows")
+    if facts.release.unproved:
+        yield say("from-file", beliefs=", ".join(facts.release.unproved))
+    if stated.whole_rows:
+        yield say(f"joint-{stated.joint}")
+        if facts.request.target.delta and stated.joint != "delta":
+            yield say("pure-only")
+        if facts.plan.strata is None:
+            yield say("joint-any-law", range=_range_text(facts), loss=f"{facts.joint_any_law:.2g}")
+    elif stated.joint == "rule":
+        yield say("joint-rule", range=_range_text(facts))
+        yield say("shares")
+
+
+def _of_units(facts: ReleaseFacts) -> Iterator[Statement]:
+    """What is assumed of the rows of a unit."""
+    unit, assumed = _whose(facts.plan), facts.repeats.assumed
+    yield say("units")
+    yield say(f"unit-{assumed}", unit=unit)
+    yield say("unit-rows-most", unit=unit, rows=f"{facts.repeats.rows:,}")
+    yield say("unit-numbers", unit=unit)
+    if facts.repeats.shares > 1:
+        yield say("measured-of-one", unit=unit)
+    if facts.repeats.measured > 1:
+        yield say("measured-of-unit", unit=unit, rows=f"{facts.repeats.rows:,}")
+
+
+def _of_strata(facts: ReleaseFacts, strata: StrataChoices) -> Iterator[Statement]:
+    """What follows from conditioning on columns."""
+    given, count = shown_names(strata.given), f"{len(strata.choices):,}"
+    yield say("given", given=given)
+    yield say("given-alone", given=given)
+    lacking, present = strata.lacking, len(strata.choices)
+    if facts.batch is not None:
+        lacking, present = facts.batch.lacking, facts.batch.parts
+    if lacking:
+        yield say("given-lacking", given=given, lacking=f"{lacking:,}", strata=f"{present:,}")
+    if len(facts.request.merged):
+        yield say("strata-merged", merged=f"{len(facts.request.merged):,}", minimum=f"{strata.minimum:,}", given=given)
+    if strata.small:
+        yield say("strata-small", minimum=f"{strata.minimum:,}", small=f"{len(strata.small):,}", strata=count)
+    if strata.unbound:
+        yield say("strata-unbound")
+
+
+def _range_text(facts: ReleaseFacts) -> str:
+    if not facts.request.domain:
+        there = "" if facts.plan.strata is None else " of its stratum, or of the whole table"
+        return f"the observed ranges{there}" if facts.batch is None else "the ranges of the table of the plan"
+    whole = set(facts.request.domain) == set(facts.choices)
+    return "the domain" if whole else "the domain, or the observed range of a column without one"
+
+
+def _composition(facts: ReleaseFacts) -> Iterator[Statement]:
+    what = "these columns" if facts.several else "this column"
+    whose = "records" if facts.request.unit is None else "units"
+    of_a_draw = facts.sampled and facts.repeats.assumed != "any"  # another release may use other rows of a unit
+    if facts.coupled and not of_a_draw:
+        yield say("adds-up-rows")
+    elif all(choice.adds_up for choice in facts.choices.values()) and not of_a_draw:
+        same = whose + " and listed pairs" * (not isinstance(facts.plan.protected_pairs, str))
+        yield say("adds-up", what=what, rows=same, deltas=" and deltas" * (facts.request.target.delta > 0))
+    elif facts.repeats.releases == 1:
+        yield say("one-release", what=what, rows=whose, whose="the values themselves")
+    if facts.repeats.releases > 1:
+        count, factor = facts.repeats.releases, facts.repeats.of_releases(facts.request.noise)
+        yield say("planned-releases", releases=f"{count:,}", rows=whose, factor=f"{factor:,.6g}")
+    if facts.repeats.copies > 1:
+        yield say("measured-of-all", whose="these rows" if facts.repeats.measured > 1 else "one row")
+    if facts.refines:
+        count, named = len(facts.refines), ", ".join(map(fingerprint_text, facts.refines))
+        if facts.stated.order_assumed:
+            yield say("refined-order")
+        yield say("refines", earlier=f"the {count} releases" if count > 1 else "the release", fingerprints=named)
+    yield say("other-columns")
+    if facts.request.unit is None:
+        yield say("per-record")
+    yield say("learned")
+    if any(isinstance(belief, Population) for belief in _learned(facts)):
+        yield say("one-confidence")
+    if facts.plan.is_joint or not facts.several:
+        yield say("other-knowledge")
+
+
+def _seen(facts: ReleaseFacts) -> Iterator[Statement]:
+    yield from seen(facts.release.warnings)
+    rows_per_secret = facts.plan.protected_rows(facts.release.rows_per_secret)
+    yield from weak(facts.request.target, rows_per_secret, rows=sum(rows_per_secret.values()))
+
+
+def _losses(facts: ReleaseFacts) -> Iterator[Statement]:
+    for name, choice in facts.choices.items():
+        found = choice.published_loss
+        if found is not None and found.refutes(Target(epsilon=found.epsilon, delta=facts.request.target.delta)):
+            yield say("refuted", what=shown(name), loss=measured_text(found, delta=facts.request.target.delta))
+    yield from _of_fits(facts)
+    batch = facts.batch
+    for name, loss in facts.exceeding.items():
+        yield say("observed-exceeds", what="a row of these columns" if facts.plan.is_joint else shown(name), found=loss)
+    if facts.stated.unmeasured:
+        yield say("observed-unknown")
+    if batch is not None:
+        yield from absent_secrets(batch, of=len(facts.plan.secrets))
+
+
+def _of_fits(facts: ReleaseFacts) -> Iterator[Statement]:
+    """Sentences about fitted models that are left out, or that decide the noise."""
+    for name, choice in facts.choices.items():
+        if choice.left_out is not None:
+            yield say("fit-left-out", what=shown(name))
+        if "wide fit" in choice.remarks:
+            refuted = ", and the table of the plan refutes it at 95 %" if "refuted fit" in choice.remarks else ""
+            yield say("fit-decides", what=shown(name), refuted=refuted)
+
+
+def _kept_and_dropped(facts: ReleaseFacts) -> Iterator[Statement]:
+    entry = "secret, given or public value" if facts.plan.strata is not None else "secret or public value"
+    yield from left_out(facts.plan.protected_pairs, facts.release.kept, facts.request.nulls, entry=entry)
+    if any(prior.radius for choice in facts.choices.values() for prior in choice.empirical.values()):
+        yield say("cells")
+
+
+def _done(facts: ReleaseFacts) -> Iterator[Statement]:
+    if all(choice.none_needed for choice in facts.choices.values()):
+        yield say("no-noise")
+    else:
+        bare = [name for name, choice in facts.choices.items() if not choice.scale]
+        yield from (say("without-noise", what=shown(name)) for name in bare)
+    if facts.request.domain:
+        yield say("clipped", ends="; ".join(starmap(ends_text, facts.request.domain.items())))
+    if facts.ranged:
+        yield say("clipped-to-range", what=shown_names(facts.ranged))
+    yield from _remapped(facts)
+    for name, levels in facts.plan.levels.items() if facts.noisy else ():
+        least, most = facts.plan.changed_in_strata(name)
+        if not most:
+            continue
+        kept = f"{1 - most:.6g}" + (f" to {1 - least:.6g}, by its stratum" if least < most else "")
+        yield say("randomised", what=shown(name), kept=kept, levels=f"{len(levels):,}")
+    if facts.sampled:
+        yield say("unit-sampled", unit=_whose(facts.plan), rows=f"{facts.repeats.rows:,}")
+    if facts.release.asked.layout.shuffle:
+        yield say("shuffled")
+    if facts.release.asked.done:
+        yield say("after", done=facts.release.asked.done)
+    if any(choice.scale for name, choice in facts.choices.items() if name not in facts.plan.levels):
+        yield say("grid", grid=on_first_grid(len(facts.refines)) if facts.refines else facts.request.noise.on_grid)
+
+
+def _remapped(facts: ReleaseFacts) -> Iterator[Statement]:
+    if facts.plan.remaps:
+        table = "the table" if facts.batch is None else "the table of the plan"
+        yield say("remap", what=shown_names(facts.plan.remaps), table=table, cells=CELLS * facts.coarse)
+        yield say("remap-values", what=shown_names(facts.plan.remaps), table=table)
+
+
+def _learned(facts: ReleaseFacts) -> list[LearnedBelief]:
+    return [belief for choice in facts.choices.values() for belief in choice.learned]
+
+
+def _beliefs_text(choices: Sequence[Choice]) -> str:
+    """The beliefs in words."""
+    found = list(dict.fromkeys(words for choice in choices for words in choice.words.values()))
+    return found[0] if len(found) == 1 else f"one of these: {'; '.join(found)}"
+
+
+def wider_losses(facts: ReleaseFacts, /) -> dict[str, dict[str, float]]:
+    """The losses under laws beyond the beliefs, per column, rounded up: they are statistics of the table.
+
+    Of strata, and of columns whose scales were found together, the largest under any law alone is known, and of pure
+    privacy: within a stratum the loss of the whole range at its scales.
+    """
+    delta = facts.request.target.delta
+    if facts.plan.is_joint or facts.plan.strata is not None:
+        most = facts.any_law_of_rows
+        return {} if delta or most is None else {name: {"any law": most} for name in facts.choices}
+    return {
+        name: {
+            laws: rounded_up((found.hockey_stick if delta else found.pure_loss).upper, digits=2)
+            for laws, found in choice.wider.items()
+        }
+        for name, choice in facts.choices.items()
+    }
+
+
+def _wider(facts: ReleaseFacts) -> Iterator[Statement]:
+    """The loss at the scale under wider laws, per column; of whole rows where their scales were found together."""
+    delta, losses = facts.request.target.delta, wider_losses(facts)
+    table = "the table" if facts.batch is None else "the table of the plan"
+    whole = facts.plan.is_joint or facts.plan.strata is not None
+    parts = []
+    for name, choice in list(facts.choices.items())[: 1 if whole else None]:
+        where = "on the domain" if name in facts.request.domain and not whole else f"on the range of {table}"
+        of = f", of {shown(name)} alone" if facts.several and not whole else ""
+        of += ", of a row of these columns" * (facts.several and whole) + ", of one row" * (facts.repeats.shares > 1)
+        for laws, words in (
+            ("population", f"any law that {table} does not refute at 95 %"),
+            ("any law", f"any law {where}"),
+        ):
+            loss = losses.get(name, {}).get(laws)
+            if loss is None:
+                most = "not computed"
+            elif delta:
+                most = f"delta at most {loss:g} at epsilon {upper_text(choice.wider[laws].epsilon)}"
+            else:
+                most = odds_of(loss)
+            parts.append(f"under {words}{of}: {most}")
+    yield say("wider", losses="; ".join(parts))
