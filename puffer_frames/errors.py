@@ -167,9 +167,9 @@ class KeptColumnWarning(PufferWarning):
         self.determines = determines
         """Name of the column that it tells; of several secret ones that it tells together, all of them."""
         self.share = share
-        """Share of right guesses between one secret and the others, equally many of both. Of a column that it
-        determines the share of the rows in which it does; of numbers in step, their rank correlation; of numbers in
-        whose order the secrets come, the share of neighbours that are alike (or differ)."""
+        """Share of right guesses between one secret and the others, equally many of both. For a column that the kept
+        one determines: the share of rows in which it does; for numbers in step: their rank correlation; for numbers in
+        whose order the secrets come: the share of neighbours that are alike (or differ)."""
         self.measured = measured or f"share {share:.3f}"
         """What was measured, in words."""
         named = " and ".join(name if name == "the index" else repr(name) for name in kept)

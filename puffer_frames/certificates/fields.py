@@ -162,8 +162,8 @@ class Fields:
     wider: Annotated[Mapping[str, Mapping[str, _Size]], Since(minor=1)] = field(default_factory=dict)
     """The loss at the scale, per column, under every law that the table of the plan does not refute at 95 %
     ("population") and under any law on the domain, the range of that table or its levels ("any law"): the pure loss
-    where delta is 0, else the delta at epsilon. At most these numbers, which are rounded up to two digits. Of columns
-    whose scales were found together, or that have one channel, they are of a row."""
+    where delta is 0, else the delta at epsilon. At most these numbers, which are rounded up to two digits. Where scales
+    were found together, or columns share one channel, they hold for a whole row."""
     warnings: Annotated[tuple[_Text, ...], Since(minor=5), limits(minItems=1, uniqueItems=True)] = ()
     """Keys of the statements that warn of this release: each of them is shown first, and marked."""
     channels: Annotated[Mapping[str, Mapping[str, Any]], by_name(_CHANNEL), Since(minor=2)] = field(
@@ -172,8 +172,8 @@ class Fields:
     """For columns that were released through a channel, which have no scale: what counts as error ("cost"), with which
     probability each row may be replaced by anything ("radius"), the loss under any law at all ("cap"), what is kept on
     average ("preserve"); the released levels ("levels") where they are public, and what of the plan the curator chose
-    to print: "expected_error", "lower_bound", and "inputs" with "matrix". Of labels beside other columns also how many
-    levels there are ("count"). Where the error is a mean over the secrets "weights"; how many levels may be released at
+    to print: "expected_error", "lower_bound", and "inputs" with "matrix". Labels beside other columns also have their
+    number of levels ("count"). Where the error is a mean over the secrets "weights"; how many levels may be released at
     most is "outputs"."""
     given: Annotated[tuple[str, ...], Since(minor=3)] = ()
     """Names of columns that were released as they were, and on which the guarantee conditions."""

@@ -505,7 +505,7 @@ class Published(Fields):
         ledger : Ledger, optional
             Lists the releases of the data set that the certificate names, and what they guarantee together.
         audit : object, optional
-            What a test of the release returned: anything with `passed`. Of its figures nothing is printed.
+            What a test of the release returned: anything with `passed`. Its figures are not printed.
         justification : str, optional
             Why this epsilon was chosen, in the words of whoever issues the release.
         file : str or Path, optional

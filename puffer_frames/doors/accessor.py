@@ -109,7 +109,7 @@ class PufferAccessor(Generic[Frame, Answer]):
 
 
 class LazyPufferAccessor(PufferAccessor[pl.LazyFrame, pl.DataFrame]):
-    """The same for a Polars plan; `collect` and `sink_parquet` run what `privatize` returned."""
+    """The accessor of a lazy Polars frame; `collect` and `sink_parquet` run what `privatize` returned."""
 
     collect = _method(collect)
     sink_parquet = _method(sink_parquet)

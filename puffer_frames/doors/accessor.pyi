@@ -249,7 +249,7 @@ class PufferAccessor(Generic[Frame, Answer]):
         """The certificate attached to this release; raises UncoveredFrameError where there is none."""
 
 class LazyPufferAccessor(PufferAccessor[pl.LazyFrame, pl.DataFrame]):
-    """The same for a Polars plan; `collect` and `sink_parquet` run what `privatize` returned."""
+    """The accessor of a lazy Polars frame; `collect` and `sink_parquet` run what `privatize` returned."""
 
     def collect(
         self,

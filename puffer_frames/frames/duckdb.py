@@ -478,8 +478,8 @@ _MOST_IN_MEMORY = 1 << 20
 
 
 def _held(batches: Iterator[pa.RecordBatch], *, rows: int) -> pa.Table:
-    """A table of all batches. Of many rows they lie in a temporary file without a name, mapped to memory: it goes with
-    the table, or with the process. Windows keeps no file without a name.
+    """A table of all batches. Many rows lie in a temporary file without a name, mapped to memory: it goes with the
+    table, or with the process. Windows keeps no file without a name.
     """
     if rows <= _MOST_IN_MEMORY or os.name == "nt":
         return pa.Table.from_batches(batches)

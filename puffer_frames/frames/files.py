@@ -96,8 +96,8 @@ def read_rows(
 ) -> NativeFrame:
     """The rows of a file: a lazy frame of Parquet, where that is wanted, else one in memory.
 
-    - `schema` (mapping of column to the name of a type of Polars): Of columns of a CSV file; of the others the texts
-      and their roles decide.
+    - `schema` (mapping of column to the name of a Polars type): Types of columns of a CSV file; the texts and the roles
+      decide the others.
     - `streaming`: Whether a lazy frame is wanted.
     - `roles`: What the columns of a CSV file are for.
     - `dialect`: How a CSV file is written.
@@ -289,7 +289,7 @@ def metadata_in(path: Path, /) -> dict[str, Any] | None:
 def check_writable(frame: NativeFrame, names: Collection[str], path: Path, /) -> None:
     """Raise TableFileError for a column that a CSV file cannot hold, before anything is drawn.
 
-    Of times the first and the last are tried: Polars stops with a panic at those beyond its calendar.
+    The first and the last time are tried: Polars panics at times beyond its calendar.
     """
     if format_of(path) != "csv":
         return

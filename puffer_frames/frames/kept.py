@@ -174,8 +174,8 @@ def look_at_kept(
 ) -> Iterator[KeptColumnWarning | UnreadColumnWarning]:
     """What a sample of rows tells of kept columns, by their plain names; `ask` is None where it is all rows.
 
-    Of those whose name is `given` only what they determine: the guarantee conditions on them. Each is warned of once
-    for a target, whichever of its fields tells it.
+    Columns named in `given` are checked only for what they determine: the guarantee conditions on them. Each target is
+    warned of once, whichever of its fields tells it.
     """
     targets = {**secrets, **public}
     told = guesses({own: column for own, column in kept.items() if column.name not in given}, secrets)

@@ -44,7 +44,7 @@ def guess(codes: IndexArray, secrets: IndexArray, tested: NDArray[np.bool_], /, 
     r"""The guess from the codes that is better than chance by far; None where none is.
 
     On the rows that are not `tested` a set of codes is learned for each secret: those at which the secret is more
-    frequent than among the other rows, and those at which it is so by a factor of 10. Of the B tested rows P have a
+    frequent than among the other rows, and those at which it is so by a factor of 10. Among the B tested rows, P have a
     code of the set, b have the secret, and h both. Where codes and secrets meet at random, h is hypergeometric given
     the set, and :math:`P(h \ge x) \le \exp(-n KL(x / n \| q))` with (n, q) = (b, P / B) or (P, b / B)
     (Hoeffding, 1963).
@@ -217,7 +217,7 @@ def window_places(rows: int, /, *, most: int, windows: int) -> IndexArray:
 class Windows:
     """Takes windows from rows as they pass: all, until there are too many, then every second one of them, ...
 
-    - `secrets`: So many columns, which come first, are those of the secret: numbers or texts, or 64 bits of each entry;
+    - `secrets`: How many of the columns, the first ones, are the secret's: numbers or texts, or 64 bits of each entry;
       the others are public.
     """
 

@@ -79,7 +79,7 @@ def width_for(scale: float, width: float, /, *, fewest: int, filled: int, most: 
     """A width of cells for noise of this scale; the one given where it is narrow enough, or none narrower is possible.
 
     A scale has to hold the fewest cells, and holds four times as many of a narrower width. Values of all secrets fill
-    so many cells of the width given. Of narrower ones there are at most so many.
+    so many cells of the width given. There are at most as many narrower ones.
     """
     if not scale or width <= scale / fewest:
         return width
@@ -285,7 +285,8 @@ def count_rows(
 
     - `table`: Columns `secret_0`, ..., `value_0`, ..., and `count`, as an engine counts them.
     - `domain` (mapping of column to (low, high)): Values beyond it count as its ends.
-    - `widths` (mapping of column to float): Of the cells whose numbers stand for values, with sums `place_0`, ...
+    - `widths` (mapping of column to float): Widths of the cells whose numbers stand for values, with sums
+      `place_0`, ...
     Raises PriorError, ArgumentTypeError as `count_values`.
     """
     counts = table["count"].to_numpy().astype(np.int64)
@@ -327,7 +328,7 @@ def count_levels(
     """Rows per secret and level of a public column of labels.
 
     - `table`: Columns `secret_0`, ..., and `count`, as an engine counts them.
-    - `levels` (sequence of Level): That of each row of the table.
+    - `levels` (sequence of Level): The level of each row of the table.
     - `nulls`: For "level" a missing entry is a level.
     Raises PriorError for nulls; ArgumentError for more levels than a channel has.
     """

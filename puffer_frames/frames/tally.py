@@ -299,9 +299,9 @@ class Scratch:
 class Tally:
     """Counts the rows of a plan by secret and whole number, or cell.
 
-    - `codes`: Of the secrets.
+    - `codes`: Codes of the secrets.
     - `first`, `cells`: Number of the first cell, and how many are counted; values beside them are kept.
-    - `width`: Of the cells, a power of two; 1 for whole numbers.
+    - `width`: Width of the cells, a power of two; 1 for whole numbers.
     - `exact`: Dtype of the values where the cells are the values themselves.
     """
 

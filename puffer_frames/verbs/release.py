@@ -25,9 +25,10 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     frame : a frame of any kind
         Of pandas, Polars, PyArrow, DuckDB or Spark. Never changed. Lazy Polars and Spark frames are never collected.
     secret : column name or several
-        Column to protect: strings, categories, booleans, integers, whole floats. Of several columns `secrets` says what
-        is protected. This column, the public, the given and the kept ones may also be selected: by a selector of Polars
-        (`polars.selectors`), or by a function of a pandas frame that returns labels, as in `frame.loc[:, function]`.
+        Column to protect: strings, categories, booleans, integers, whole floats. With several columns, `secrets` says
+        what is protected. This column, the public, the given and the kept ones may also be selected: by a selector of
+        Polars (`polars.selectors`), or by a function of a pandas frame that returns labels, as in
+        `frame.loc[:, function]`.
     public : column name or several, optional
         Column of numbers, booleans or labels (strings, categories) to release; by default "rest", every column but the
         secret, given, kept, unit and row_id ones, which a printed plan lists. Several columns of numbers are released
@@ -74,8 +75,8 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         So many releases of these columns, each with the scales of this one, have the guarantee together. Laplace and
         Gaussian noise.
     domain : mapping of column to (low, high), or to a list of levels
-        Public bounds of public columns, to which values are clipped before anything else. Of a channel: all levels that
-        there may be, whether they occur or not; two numbers are bounds, but for labels that are whole numbers.
+        Public bounds of public columns, to which values are clipped before anything else. For a channel: every level
+        that may occur, whether it does or not; two numbers are bounds, unless the labels are whole numbers.
     nulls : "raise", "drop" or "level"
         What to do with rows whose secret or public value is missing (null or NaN). "level", for a column of labels:
         missing is a level like the others, None, declared or not. A missing secret is an error then.

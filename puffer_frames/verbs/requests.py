@@ -152,7 +152,8 @@ def takes(
 class Releases(Protocol[P]):
     """A function of a frame and keywords that gives a frame of its kind.
 
-    Of other libraries anything may come back: DuckDB's relations come back as Arrow tables, and PyArrow has no types.
+    For other libraries the return type is open: a DuckDB relation comes back as an Arrow table, and PyArrow has no
+    types.
     """
 
     @overload
@@ -173,7 +174,7 @@ def releases(record: Callable[P, Record], /) -> Callable[[Callable[[Any, Record]
 
 
 def method_releases(record: Callable[P, Record], /) -> Callable[[Callable[[Any, Any, Record], Any]], ReleasesOf[P]]:
-    """The same for a method."""
+    """As `releases`, for a method."""
     return partial(_taking, record)
 
 

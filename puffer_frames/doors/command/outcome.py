@@ -82,8 +82,8 @@ class Outcome:
 def failed(error: BaseException, /) -> Outcome:
     """The end of a run that raised this.
 
-    Errors of this package say what was wrong. Of an OSError the file and the system's words are shown, of any other
-    error its kind alone: its text could quote the table.
+    Errors of this package say what was wrong. An OSError shows the file and the system's words. Any other error shows
+    its kind alone: its text could quote the table.
     """
     if not (isinstance(error, PufferError) or getattr(error, "errno", None)):  # Polars raises an OSError without it
         error = as_system_error(error) or error

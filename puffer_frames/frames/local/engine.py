@@ -96,7 +96,7 @@ def count_groups(
 class LocalSecrets:
     """The secrets of rows in memory.
 
-    Those of pandas are numbered once, which takes most of the time of a group-by, and counted as numbers.
+    Columns of pandas are numbered once, which takes most of the time of a group-by, and counted as numbers.
     """
 
     columns: Mapping[str, nw.Series[Any]]

@@ -45,9 +45,9 @@ def survey(
 ) -> Survey | None:
     """Run a plan once: its columns are the secrets, the public columns, and the numbers of rows that are not ordered.
 
-    None for a plan without rows. A column with more than `few` different values is counted in cells. Of the public
-    columns, those with the numbers in `coded` hold labels: they are traced, and not counted. Of the secrets the first
-    ones, so many as `own`, are looked at for their order; rows are counted by all.
+    None for a plan without rows. A column with more than `few` different values is counted in cells. The public columns
+    numbered in `coded` hold labels: they are traced, and not counted. The first `own` secrets are looked at for their
+    order; rows are counted by all of them.
     """
     marker, names = Marker(ordered=ordered), plan.collect_schema().names()
     marks, marked = marker.beside(plan, names)

@@ -99,7 +99,7 @@ def row_hash(columns: Sequence[str], seed: int) -> Any:
 def check_numbers(rows: SparkFrame, roles: Roles, *, seed: int, check: int) -> None:
     """Every row has a number of its own: as many bits are set as there are numbers, 64 of which share a word.
 
-    Of numbers that lie close together the tasks exchange a word for 64 rows; of any others one for each row.
+    Tasks exchange one word for 64 rows where the numbers lie close together, else one word per row.
     """
     number = F.col(NUMBER)
     place = number.bitwiseAND(F.lit(63)).cast("int")

@@ -69,8 +69,8 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 def data_files(folder: Path, /, *, known: Collection[str]) -> list[Path] | None:
     """The Parquet files of a folder and of those in it, by name; None where another file may hold data.
 
-    A reader skips what begins with "_" or ".". Of such files these hold none: empty ones, checksums of a file beside
-    them, and summaries of the known columns.
+    A reader skips what begins with "_" or ".". Such files hold no rows if they are empty, the checksum of a file beside
+    them, or a summary of the known columns.
     """
     files = []
     for path in _walk(folder):

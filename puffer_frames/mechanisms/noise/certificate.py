@@ -443,8 +443,8 @@ def _beliefs_text(choices: Sequence[Choice]) -> str:
 def wider_losses(facts: ReleaseFacts, /) -> dict[str, dict[str, float]]:
     """The losses under laws beyond the beliefs, per column, rounded up: they are statistics of the table.
 
-    Of strata, and of columns whose scales were found together, the largest under any law alone is known, and of pure
-    privacy: within a stratum the loss of the whole range at its scales.
+    For strata, and for columns whose scales were found together, only the largest loss under any law is known, and only
+    for pure privacy: within a stratum the loss of the whole range at its scales.
     """
     delta = facts.request.target.delta
     if facts.plan.is_joint or facts.plan.strata is not None:

@@ -81,14 +81,15 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         needed where states alternate; Laplace noise, one release. "quilt": the Markov Quilt Mechanism with exact
         influences, whose releases add up. "quilt-approx": with influences bounded by how fast the chain mixes. "exact":
         the exact loss of one count (two states, or one of `bins`; at most 2,000 times where there are gaps or the chain
-        is slow to forget its state). Of a network "exact" takes all counts together, and sums. "group": the privacy of
-        a whole series, which needs no chain, for comparison. "wasserstein": the largest W-infinity distance of the laws
-        of one count; limits as for "exact". "gk16": by how much the neighbours of a value tell of it, where that is
-        little; one release. "entry": noise for one value, as if no other depended on it; in comparisons only. A network
-        has all but "transport", "quilt-approx" and "gk16". "all", or several: a comparison, nothing is drawn or spent.
-        "auto": for one chain of at most 12 states with a stationary or given start the least noise of "transport",
-        "exact" (one count of two states, or of at most 300 times, without gaps) and "quilt" (with bridged gaps);
-        "exact" for a network, where its tables are not too large; "quilt" for everything else and for per="both".
+        is slow to forget its state). For a network, "exact" takes all counts together, and sums. "group": the privacy
+        of a whole series, which needs no chain, for comparison. "wasserstein": the largest W-infinity distance of the
+        laws of one count; limits as for "exact". "gk16": by how much the neighbours of a value tell of it, where that
+        is little; one release. "entry": noise for one value, as if no other depended on it; in comparisons only. A
+        network has all but "transport", "quilt-approx" and "gk16". "all", or several: a comparison, nothing is drawn or
+        spent. "auto": for one chain of at most 12 states with a stationary or given start the least noise of
+        "transport", "exact" (one count of two states, or of at most 300 times, without gaps) and "quilt" (with bridged
+        gaps); "exact" for a network, where its tables are not too large; "quilt" for everything else and for
+        per="both".
     chain : "estimated", "population", Population(), transition matrix, MarkovChain or several
         Rows from, columns to, in ascending order of the states. Several: the guarantee covers each. "population": every
         matrix that the series do not refute with 95 % confidence, and every start; for quilts. Not used, nor are
@@ -119,7 +120,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         are the first of `states`. Several, of the same nodes and states: the guarantee covers each of them; a range,
         `low.to(high)`: all between them. `chain`, `initial`, `floor`, `per` and `gaps` are for series.
     pairs : "all" or iterable of pairs of states
-        Of a network: which states of a node are hidden from one another.
+        For a network: which states of a node are hidden from one another.
     nulls : "raise" or "drop"
         What to do with rows that miss a state. The times of dropped rows are gaps, also before the first state; a unit
         without any state has no histogram. A row that misses its time or unit is an error: it has no place in a series.
@@ -140,8 +141,8 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         absolute noise), `lower_95` and `upper_95`. Certificate attached. For several epsilons, a row of each:
         `mechanism` (of several), `epsilon`, `query`, `scale`, `expected_error` and `reach_95` of a count or sum, or of
         a frequency or mean of the shortest series (the noise is within it with probability 0.95), without
-        a certificate. Of several mechanisms also an upper bound of the `loss`, of "entry" by transport, and the
-        `reason` why one does not apply.
+        a certificate. Several mechanisms add an upper bound of the `loss` ("entry": by transport), and the `reason` why
+        a mechanism does not apply.
 
     Raises
     ------

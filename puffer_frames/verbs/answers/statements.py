@@ -31,7 +31,7 @@ _MOST_NAMED = 8
 
 
 def aggregate_subject(request: AggregateRequest, /) -> str:
-    """What of a unit is protected, in which answers."""
+    """What the answers protect of a unit."""
     unit, value, listed, domain = request.unit, request.value, request.listed, request.domain
     where = f"; in the {' and the '.join(request.queries)}" + (f" of {shown(value)}" if value is not None else "")
     who = f"each {shown(unit)}" if unit is not None else "each row"
@@ -163,7 +163,7 @@ def _is_bound(choice: Choice) -> bool:
 
 
 def series_subject(request: SeriesRequest, pairs: Sequence[tuple[Secret, Secret]], /) -> str:
-    """What of a series, or of the nodes of a network, is protected; no pairs: every pair of states."""
+    """What is protected of a series, or of the nodes of a network; no pairs: every pair of states."""
     state, unit = request.columns.state, request.columns.unit
     if request.networks:
         return f"the {state} of each {unit}, {pairs_text(pairs) if pairs else 'every pair of states'}"

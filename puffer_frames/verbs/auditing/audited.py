@@ -39,7 +39,7 @@ def audit(
         The table that was released, in the order of the release.
     released : frame of the same kinds
         What `privatize` returned, all rows of it. Where only the first frame has a certificate, that one is the
-        release: `released.puffer.audit(original)`. Of `aggregate` and `histogram` the answers, or a list of several
+        release: `released.puffer.audit(original)`. For `aggregate` and `histogram`: the answers, or a list of several
         releases of the same request.
     certificate : Certificate, optional
         By default the attached one.
@@ -74,14 +74,14 @@ def audit(
     Notes
     -----
     **Guarantee**: each of twelve checks that rest on chance fails a correct release with at most (1 - level) / 12,
-    so that all pass with `level`. Of a channel that sees the secret there are fourteen: readers who know the true
-    value, or another column, are played too. The tests of the noise are exact, or by the normal law of ranks. The lower
-    bounds of epsilon are those of Clopper and Pearson for events that were chosen without the released values, and hold
-    for all pairs, strata and events together. Only "learned guesser" and the readers choose their events by half of the
-    released rows, and are counted on the others. That an audit passes proves nothing: it finds faults. Of answers
-    six checks rest on chance. The request is worked out again, without noise and with: its scale is laid beside the
-    certified one, and the differences of released and true answers beside the certified law. Each answer is a trial of
-    a guesser of two laws that the noise must hide, so that many groups, or releases, bound epsilon from below.
+    so that all pass with `level`. A channel that sees the secret has fourteen: the audit also plays readers who know
+    the true value, or another column. The tests of the noise are exact, or by the normal law of ranks. The lower bounds
+    of epsilon are those of Clopper and Pearson for events that were chosen without the released values, and hold for
+    all pairs, strata and events together. Only "learned guesser" and the readers choose their events by half of the
+    released rows, and are counted on the others. That an audit passes proves nothing: it finds faults. For answers, six
+    checks rest on chance. The audit works out the request again, without noise and with it: it compares the scale with
+    the certified one, and the differences between released and true answers with the certified law. Each answer is a
+    trial of a guesser of two laws that the noise must hide, so that many groups, or releases, bound epsilon from below.
     **Cost**: some seconds for 30,000 rows.
 
     Examples

@@ -282,5 +282,5 @@ def level_key(level: Any, /) -> object:
 
 
 def listed_key(secret: Any, /) -> tuple[object, ...]:
-    """The same of a secret or stratum of one column or several."""
+    """The keys of a secret or stratum, of one column or several."""
     return tuple(map(level_key, secret)) if isinstance(secret, (tuple, list)) else (level_key(secret),)

@@ -47,7 +47,7 @@ def noise_ends(
 def label_ends(
     before: FloatArray, after: FloatArray, kept: FloatArray, levels: int, /
 ) -> tuple[FloatArray, FloatArray]:
-    """The same of labels: up to `kept` for the own label, then as much for each of the others, in turn from it on."""
+    """As above, for labels: up to `kept` for the own label, then equal shares for the others, in turn from it on."""
     others = max(levels - 1, 1)
     turn = np.mod(after - before - 1, levels)
     width = (1 - kept) / others
@@ -188,7 +188,7 @@ def repeats(
 ) -> tuple[int, float]:
     """How many rows repeat the noise of another one, and the p-value of so many.
 
-    Noise is equal here within 2^-36 of the scale, or as nearly as floats of the size of the values tell. Of n rows
+    Noise is equal here within 2^-36 of the scale, or as nearly as floats of the size of the values tell. Among n rows,
     n^2 w f(0) / 2 pairs, on average, are that near, with w the width and f(0) the largest density: at most Poisson.
     Sizes of noise of both `sides` have twice the density.
     """
@@ -207,7 +207,7 @@ def p_of_seeds(noises: Sequence[FloatArray], /) -> tuple[str, float]:
 
     Laplace, normal and uniform draws of seeds that people write, by `default_rng` and `RandomState`, one column after
     the other, row by row, or each column anew; and uniform ones of Python, which NumPy seeds by a list of one number.
-    Of few rows the numbers themselves are compared, of more their order.
+    With few rows the numbers themselves are compared, with more their order.
     """
     best, smallest_p, looked = "", 1.0, 0
     count, rows = len(noises), noises[0].size

@@ -135,7 +135,7 @@ def _few(codes: IndexArray, numbers: FloatArray | None) -> IndexArray:
 
 
 def _best(rows: AuditRows, known: Sequence[_Known], *, alpha: float, rng: np.random.Generator) -> _Shown | None:
-    """Of all readers and pairs, the one to whom the release shows most; all bounds together hold at 1 - alpha."""
+    """The reader and pair to whom the release shows most; all bounds together hold at 1 - alpha."""
     _, outputs = np.unique(np.column_stack([each.after for each in rows.columns]), axis=0, return_inverse=True)
     trained = rng.random(rows.rows) < 0.5
     group = next(each for each in rows.secrets if each.names == tuple(rows.certificate.secret))

@@ -123,7 +123,7 @@ def rows_of(
 ) -> list[ComparedRow]:
     """The rows of a plan of noise: of each column.
 
-    - `spreads` (mapping of column to Spread): Of columns of numbers.
+    - `spreads` (mapping of column to Spread): Spreads of the columns of numbers.
     - `belief`, `mechanism`: What they are called.
     - `quoted`: Whether the theorem has a condition for this belief.
     - `seconds`: What the plan took.
@@ -282,7 +282,7 @@ def _ratio(error: float, unit: float) -> float:
 LEVELS_UNASKED = 64
 """Beyond this many different numbers the program of a channel takes longer, and is solved only where asked for."""
 PAIRS_UNASKED = 90
-"""The same of pairs of a level and a secret, for a channel that sees the secret."""
+"""The same limit for pairs of a level and a secret, for a channel that sees the secret."""
 _NOT_THERE = (ArgumentError, ArgumentTypeError)
 
 
@@ -300,9 +300,9 @@ def compare(frame: NativeFrame, arguments: CompareArguments, /) -> NativeFrame:
         Each has rows of its own.
     mechanism : "all", "noise", "channel", "sequential", Noise(...), Channel(...), Sequential(...), or several of these
         "noise" has rows for Laplace noise and, with a delta, for Gaussian noise; "all" has these, the remap after
-        them, and channels. A record has rows for its options alone. Of one column of numbers theorem="auto" has a row
-        for each theorem: kantorovich, of two values bernoulli, for the observed law; translation, gaussian and gmm for
-        the fitted one; bounded for any law. Of several columns it has rows for the joint loss, kantorovich
+        them, and channels. A record has rows for its options alone. For one column of numbers, theorem="auto" has a row
+        for each theorem: kantorovich (and bernoulli, for two values) under the observed law; translation, gaussian and
+        gmm under the fitted one; bounded under any law. For several columns it has rows for the joint loss, kantorovich
         and bounded. "sequential" is for several columns, and "all" has it in tables of 2,000 rows or more: its belief
         is the "network" of the plan, an error of numbers is at most this, and columns that are computed from others
         have no row.

@@ -267,8 +267,8 @@ def law_of_rows(values: FloatArray, /, *, population: bool, resamples: int, rng:
 def best_steps(binned: BinnedColumn, /, *, rng: np.random.Generator, most: int = MOST_STEPS) -> int:
     """The number of steps after which each half of the rows makes the other one most likely.
 
-    Halves are drawn four times, and their likelihoods averaged. Of numbers of steps that are as good as the best one,
-    up to half a unit of the log-likelihood, it is the smallest.
+    Halves are drawn four times, and their likelihoods averaged. It is the smallest number of steps whose log-likelihood
+    is within half a unit of the best.
     """
     rows = binned.counts.astype(np.int64)
     half = np.column_stack([rng.binomial(rows, 0.5) for _ in range(_SPLITS)]).astype(np.float64)

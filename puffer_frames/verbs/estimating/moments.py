@@ -64,7 +64,7 @@ def regression(
     r"""Regress y on some columns, any of them with noise.
 
     - `population`: Whether the rows are draws of a population; else the coefficients are those of the raw rows.
-    - `weights`: Of the entries of the columns, where rows have several, or weights of their own.
+    - `weights`: Weights of the entries of the columns, where a row has several entries or a weight of its own.
     Returns: None where no spread is left without the noise in some direction, or columns are dependent.
 
     For the population the meat of the sandwich is :math:`\sum s_i s_i^\top`. For the table it is what the noise adds,
@@ -297,7 +297,7 @@ def mean_of_members(
 
     - `values` (array, shape (rows, levels) or (rows, 1)): Released values, or those of the levels that make up the
       group.
-    - `variances` (array, shape (rows,)): Of the noise of the values.
+    - `variances` (array, shape (rows,)): Variance of the noise of each value.
     - `weights` (array, shape (rows, levels)): As `Members` has them.
     - `design` (array, shape (rows,)): Weights of the rows themselves, at least 0.
     - `population`: Whether the rows are draws of a population.

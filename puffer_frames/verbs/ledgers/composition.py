@@ -547,7 +547,7 @@ def _are_coupled(certificates: Sequence[Certificate]) -> bool:
 def _check_table(certificate: Certificate, joint: JointCounts, pairs: Pairs) -> None:
     """Raise CalibrationError where a release has measured another loss than these rows have at its scales.
 
-    The brackets of one loss meet. Those of another table with as many rows may meet, too.
+    The brackets of one loss meet. The brackets of another table with as many rows may meet, too.
     """
     for names in [certificate.public] if certificate.facts.whole_rows else [(name,) for name in certificate.public]:
         stored, places = certificate.observed.get(names[0]), [joint.columns.index(name) for name in names]

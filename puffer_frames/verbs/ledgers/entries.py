@@ -39,7 +39,7 @@ class Entry:
     time: str
     """When it was reserved: UTC, as 2026-01-31T12:00:00Z."""
     certificate: Certificate
-    """What is guaranteed. Of a release that is not finished it has no fingerprint, and no labels of a kept index."""
+    """What is guaranteed. Until the release is finished it has no fingerprint, and no labels of a kept index."""
 
     @property
     def counts(self) -> bool:

@@ -416,7 +416,7 @@ class Reserved:
         return released
 
     def put_answers(self, certificate: Certificate, frame: NativeFrame, /) -> NativeFrame:
-        """The same for a small table, whose fingerprint the certificate lacks."""
+        """As `put`, for a small table whose fingerprint the certificate lacks."""
         return self.put(replace(certificate, fingerprint=open_table(frame).fingerprint()), frame)
 
     def begin(self) -> None:

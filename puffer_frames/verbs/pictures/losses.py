@@ -238,7 +238,7 @@ def loss(plan: NoisePlan, /, *, column: str | None = None, ax: Axes | None = Non
     epsilon and touches its edge; thin grey lines are other pairs. Where there is a delta, the line may leave the band
     at values that are hardly ever released.
 
-    - `column`: By default the first column of numbers. Of several columns the loss is that of one of them alone.
+    - `column`: By default the first column of numbers. With several columns, the loss is that of this column alone.
     Raises ArgumentError for a plan without such a column, or without noise.
 
     Under the observed frequencies, at 601 values: a picture, not a proof. It shows exact statistics of every secret:
@@ -328,7 +328,7 @@ def sheet(plan: Any, /) -> Figure:
 
     Alt text: four pictures: the laws per secret before and after, the loss along the released value, the error against
     epsilon, and what each belief loses; of a channel its matrix, the error against epsilon and the privacy profile.
-    Of several columns the laws and the loss of each.
+    With several columns, the laws and the loss of each.
 
     Raises CalibrationError for a plan of which no picture can be drawn: one of labels alone, or of strata from a file.
 

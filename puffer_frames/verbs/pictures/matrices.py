@@ -72,7 +72,7 @@ def associations(names: Sequence[str], before: FloatArray, after: FloatArray, /)
     Alt text: two tables of squares beside one another, a row and a column per column of the table, darker where two of
     them tell more of one another; below, their difference, blue where the release tells less and red where more.
 
-    - `names` (sequence of str): Of the columns.
+    - `names` (sequence of str): Names of the columns.
     - `before`, `after` (array of float, shape (columns, columns)): From 0 to 1.
 
     Examples
@@ -105,10 +105,10 @@ def released(before: Sequence[Any], after: Sequence[Any], /, *, name: str = "", 
     """Draw how often each value was there before a release, and how often after it.
 
     Alt text: a filled outline, the values of the table, and a line, the released values: the same hill, flatter and
-    wider. Of labels two marks per label, one for its share before and one for its share after.
+    wider. For labels, two marks each: the share before and the share after.
 
     - `before`, `after` (sequence of numbers or labels): Values of the table, and of its release, without missing ones.
-    - `name`: Of the column.
+    - `name`: Name of the column.
 
     Half a percent of the released values may lie beyond either end of the picture. It shows the table: keep it private.
 

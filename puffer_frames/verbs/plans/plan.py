@@ -392,8 +392,8 @@ class Plan(Printed):
             "contaminated" (with probability 2/sqrt(n)) and "any law" are always there, but where there are too many
             pairs; "covered", whether the guarantee is under it; "scale", the smallest that it confirms; "loss" at the
             scale used, the pure one where delta is 0, else the delta at epsilon, of several rows or releases as in the
-            plan; "first" and "second", the pair of secrets with the largest loss. Of columns whose scales were found
-            together a row per belief about whole rows, where the scale is not a number. Of strata a row per belief: the
+            plan; "first" and "second", the pair of secrets with the largest loss. Columns whose scales were found
+            together have one row per belief about whole rows, without a scale. Strata have one row per belief: the
             largest scale and loss of any stratum.
 
         Raises
