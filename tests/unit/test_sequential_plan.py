@@ -4,6 +4,7 @@ import json
 import math
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -149,6 +150,12 @@ def test_more_beliefs_are_lifted_for_when_asked(people):
     assert plain.beliefs == ("fitted",)
     assert two.beliefs == ("fitted", "refit 1", "refit 2")
     assert two.loss(two.release(people)).max().max() <= 1.0
+
+
+def test_the_hint_of_a_refused_table_asks_for_as_many_networks_as_it_takes():
+    target = SimpleNamespace(epsilon=1.0)  # figures of the students of mathematics by sex: 24 are enough, 12 are not
+    refused = SimpleNamespace(is_refused=True, refits=3, worst_tail=2.8, request=SimpleNamespace(target=target))
+    assert fitted.TableFit.more_beliefs.fget(refused) == 'beliefs=("fitted", Bootstrap(24))'
 
 
 def test_a_table_that_settles_no_large_network_is_planned_as_a_small_one(people):

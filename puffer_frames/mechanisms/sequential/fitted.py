@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -354,6 +355,9 @@ _UNCHANGED = 0.01
 WARNED, REFUSED = 1.5, 2.0
 """If 99 % of the losses under a refit of the network exceed this many times epsilon, there is a warning, or an error.
 """
+_BY_DOUBLING = 1.15
+"""Twice as many refits among the beliefs lower the losses under others by such a factor: 1.15 to 1.21 on a table of 395
+rows and 33 columns. A hint needs no better figure."""
 FEWEST_HELD, MOST_HELD = 2 * FEWEST_TESTED, 20_000
 
 
@@ -518,7 +522,9 @@ class TableFit(SecretsOfPairs):
     @property
     def more_beliefs(self) -> str:
         """What to write for more networks among the beliefs."""
-        return f'beliefs=("fitted", Bootstrap({max(5, 2 * self.refits)}))'
+        within = (REFUSED if self.is_refused else WARNED) * self.request.target.epsilon
+        doublings = max(1, math.ceil(math.log(self.worst_tail / within) / math.log(_BY_DOUBLING)))
+        return f'beliefs=("fitted", Bootstrap({max(5, 2**doublings * self.refits)}))'
 
     @property
     def smaller_step(self) -> str:
