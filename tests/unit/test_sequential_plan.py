@@ -277,7 +277,7 @@ def test_what_to_do_next_is_said_where_something_stands_out(plan, people):
 def test_what_is_far_from_epsilon_is_refused(people):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fitted, "REFUSED", 0.5)
-        with pytest.raises(CalibrationError, match=r"networks that are fitted again[^$]*Bootstrap\(10\)"):
+        with pytest.raises(CalibrationError, match=r"networks that are fitted again[^$]*Bootstrap\(80\)"):
             calibrate(people, **asked(beliefs=("fitted", Bootstrap(5))))
         patch.setattr(fitted, "REFUSED", 100.0)
         patch.setattr(fitted.HeldOut, "shown", 1.5)

@@ -358,6 +358,7 @@ WARNED, REFUSED = 1.5, 2.0
 _BY_DOUBLING = 1.15
 """Twice as many refits among the beliefs lower the losses under others by such a factor: 1.15 to 1.21 on a table of 395
 rows and 33 columns. A hint needs no better figure."""
+_MOST_DOUBLINGS = 4
 FEWEST_HELD, MOST_HELD = 2 * FEWEST_TESTED, 20_000
 
 
@@ -523,7 +524,7 @@ class TableFit(SecretsOfPairs):
     def more_beliefs(self) -> str:
         """What to write for more networks among the beliefs."""
         within = (REFUSED if self.is_refused else WARNED) * self.request.target.epsilon
-        doublings = max(1, math.ceil(math.log(self.worst_tail / within) / math.log(_BY_DOUBLING)))
+        doublings = min(max(1, math.ceil(math.log(self.worst_tail / within) / math.log(_BY_DOUBLING))), _MOST_DOUBLINGS)
         return f'beliefs=("fitted", Bootstrap({max(5, 2**doublings * self.refits)}))'
 
     @property
