@@ -289,6 +289,15 @@ def test_what_is_far_from_epsilon_is_refused(people):
         assert "table-exceeds" in certificate.warnings
 
 
+@pytest.mark.parametrize(
+    ("missing", "hint"), [("?", r"to_numeric\(frame\['chol'\]"), ("none", "Merge the rare labels")]
+)
+def test_the_hint_of_too_many_labels_sees_numbers_that_a_mark_made_text(people, missing, hint):
+    text = pd.Series([str(number % 90) for number in range(len(people))]).where(people.index > 0, missing)
+    with pytest.raises(ArgumentError, match=f"at most 64 different labels.*\n.*\n.*{hint}"):
+        calibrate(people.assign(chol=text if missing == "?" else "c" + text), **asked())
+
+
 def test_without_held_out_rows_no_attack_is_claimed(people):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fitted, "REFUSED", 100.0)

@@ -11,7 +11,7 @@ import numpy as np
 
 from puffer_frames.errors import ArgumentError, PriorError
 from puffer_frames.frames.coded import Coded, Numbered
-from puffer_frames.frames.columns import LARGEST_INTEGER
+from puffer_frames.frames.columns import LARGEST_INTEGER, are_written_numbers, from_text
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.mechanisms.request import Request
@@ -131,7 +131,9 @@ def label_column(name: str, found: Coded, /, *, declared: Levels | None, nulls: 
             f"the public column {name!r}",
             rule=f"one of at most {MOST_LEVELS} different labels in a table that is released column by column",
             got="more",
-            hint="Merge the rare labels into one such as 'other', leave the column out of public, or write "
+            hint=from_text(name, levels)
+            if are_written_numbers(levels)
+            else "Merge the rare labels into one such as 'other', leave the column out of public, or write "
             'mechanism="noise".',
         )
     return TableColumn(name=name, levels=levels)
