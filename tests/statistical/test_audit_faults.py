@@ -20,8 +20,8 @@ from puffer_frames import Layout, Noise
 LEVEL = 1 - 1e-6
 """A correct release is blamed once in a million runs."""
 ROWS = {"no reader cap": 12_000}
-"""How many a fault takes to be seen, of more than 1,500. There the bound is 1.25 +- 0.51, above the 1 that is allowed in
-every second release; here it is 3.3 +- 0.12.
+"""How many a fault takes to be seen, if more than 1,500: there the bound is 1.25 +- 0.51, and above the 1 that is
+allowed in every second release; here it is 3.3 +- 0.12.
 """
 
 
