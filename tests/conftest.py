@@ -4,6 +4,7 @@ import gc
 import itertools
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -18,9 +19,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, settings
 
 # Workers of xdist have a core each: threads of linear algebra in all of them wait for one another and take the cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+settings.register_profile("suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")  # the same cases on every machine, however busy it is
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # so that of the processes of tests only the first compiles the package
 SPARK = re.compile(r"test_spark|_spark_|_in_spark|\[spark[-\]]")
 """Tests that use a Spark session, by their names: one worker runs them all, in one session."""
@@ -95,6 +99,19 @@ def pytest_ignore_collect(collection_path, config):
     if config.option.markexpr == "not slow and not apart" and APART.search(collection_path.as_posix()):
         return True
     return None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """What a test draws from the operating system, keys and unseeded generators, follows from its name.
+
+    So it fails always or never. Processes that it starts draw as usual.
+    """
+    drawn = random.Random(item.nodeid).randbytes
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "urandom", drawn)
+        patch.setattr(random, "_urandom", drawn)  # of `secrets`, from which NumPy has it
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -245,7 +262,7 @@ for line in sys.stdin:
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
         continue
     asked = json.loads(line)
-    signal.alarm(120)
+    signal.alarm(600)
     os.chdir(asked["folder"])
     for number, path in enumerate(asked["files"]):
         os.dup2(os.open(path, os.O_RDWR | os.O_CREAT), number)

@@ -505,7 +505,7 @@ def test_a_refined_release_is_taken_by_itself(tmp_path):
     plan, key = calibrate(PEOPLE, **{k: v for k, v in ASKED.items() if k not in ("layout", "rng")}), tmp_path / "key"
     once = plan.release(PEOPLE, layout=Layout(keep=["town"], refine_key=key))
     twice = plan.refine(PEOPLE, once, epsilon=2.5, key=key)
-    check(estimate(twice).mean("score"), PEOPLE["score"].mean())
+    check(estimate(twice).mean("score"), PEOPLE["score"].mean(), most=6)  # what is refined has no seed
     assert estimate(twice).mean("score").standard_error < 0.7 * estimate(once).mean("score").standard_error
     moved = twice.sample(frac=0.5, random_state=1)
     check(moved.puffer.estimate().var("score"), PEOPLE["score"].var(), most=6)  # of half of the rows

@@ -20,8 +20,9 @@ from puffer_frames.verbs.requests import MOVED
 
 OPTIONS = {*inspect.signature(privatize).parameters, *MOVED, "family"}
 SECONDS = 60
+"""No release of so small a table works longer, whatever else the machine does."""
 OLD = int(pl.__version__.partition(".")[0]) < 2
-"""No release of so small a table takes longer, on a busy machine either."""
+"""Polars before 2."""
 
 
 def check(case):
@@ -65,7 +66,7 @@ def check(case):
 
 @contextmanager
 def within(seconds):
-    """Interrupt what takes longer, where the platform can."""
+    """Interrupt what computes longer, where the platform can."""
     if not hasattr(signal, "setitimer"):
         yield
         return
@@ -73,13 +74,13 @@ def within(seconds):
     def stop(*_):
         raise AssertionError(f"no answer within {seconds} s")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def _fresh(options):

@@ -129,12 +129,7 @@ def check(function, case):
 def check_all(function, strategy, count):
     """Require the property of so many cases."""
 
-    @settings(
-        max_examples=count,
-        deadline=None,
-        derandomize=True,
-        suppress_health_check=[HealthCheck.too_slow],  # a busy machine takes long to draw a frame
-    )
+    @settings(max_examples=count)
     @given(strategy())
     def holds(case):
         check(function, case)

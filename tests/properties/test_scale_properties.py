@@ -18,7 +18,7 @@ epsilons = st.floats(0.05, 3)
 deltas = st.sampled_from([0.0, 1e-6, 1e-3, 0.05])
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(priors, priors, epsilons, deltas)
 def test_at_most_the_published_scale_and_monotone(p, q, epsilon, delta):
     pair = {0: p, 1: q}
@@ -28,7 +28,7 @@ def test_at_most_the_published_scale_and_monotone(p, q, epsilon, delta):
     assert smallest_scale(pair, epsilon=epsilon, delta=2 * delta) <= scale * (1 + CLOSE)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(priors, priors, epsilons, deltas, st.integers(-1000, 1000), st.sampled_from([2.0**-10, 0.5, 1024.0]))
 def test_shift_invariant_and_unit_equivariant(p, q, epsilon, delta, shift, unit):
     def moved(prior):
@@ -39,7 +39,7 @@ def test_shift_invariant_and_unit_equivariant(p, q, epsilon, delta, shift, unit)
     assert again == pytest.approx(scale * unit, rel=CLOSE)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(priors, priors, priors, epsilons, deltas)
 def test_order_of_secrets_and_pairs_does_not_matter(p, q, r, epsilon, delta):
     one = smallest_scale({0: p, 1: q, 2: r}, epsilon=epsilon, delta=delta)
@@ -48,14 +48,14 @@ def test_order_of_secrets_and_pairs_does_not_matter(p, q, r, epsilon, delta):
     assert other == pytest.approx(one, rel=CLOSE)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(priors, priors, st.floats(0.01, 100))
 def test_loss_never_grows_with_the_scale(p, q, scale):
     assume(p != q)
     assert pure_loss(p, q, scale=scale * 1.5).lower <= pure_loss(p, q, scale=scale).upper
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(priors, priors, epsilons)
 def test_published_scale_is_rounded_outward(p, q, epsilon):
     scale = kantorovich_scale({0: p, 1: q}, epsilon=epsilon)

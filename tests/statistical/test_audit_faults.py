@@ -18,7 +18,11 @@ from conftest import few, thinned
 from puffer_frames import Layout, Noise
 
 LEVEL = 1 - 1e-6
-"""Releases are not from a seed: so many runs of the tests pass without a false alarm."""
+"""A correct release is blamed once in a million runs."""
+ROWS = {"no reader cap": 12_000}
+"""How many a fault takes to be seen, if more than 1,500: there the bound is 1.25 +- 0.51, and above the 1 that is
+allowed in every second release; here it is 3.3 +- 0.12.
+"""
 
 
 QUICK = (
@@ -52,7 +56,7 @@ def test_correct_releases_pass(kind):
 @pytest.mark.parametrize("kind", FAULTS)
 def test_planted_faults_are_found(kind):
     rng = np.random.default_rng()
-    original, released, certificate = fault(kind, people(rng, rows=1500), rng)
+    original, released, certificate = fault(kind, people(rng, rows=ROWS.get(kind, 1500)), rng)
     assert SHOWN_BY[kind] in puffer_frames.audit(original, released, certificate=certificate, level=LEVEL).failures
 
 

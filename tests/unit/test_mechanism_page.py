@@ -138,7 +138,7 @@ def test_its_certificate_is_one_like_others(plan, people, tmp_path):
     assert certificate.verify(released) == "unsigned: cannot be trusted"
     assert "The 2 rarest labels of town were merged" in str(certificate)
     certificate.report(tmp_path / "page.html")
-    report = audit(people, released)
+    report = audit(people, released, level=0.9999999)
     assert report.passed
     with pytest.raises(CalibrationError, match="joint guarantee"):
         compose([released, plan.release(people)])

@@ -99,8 +99,8 @@ def test_sums_of_shares_have_the_noise(noise, contributors, drop_outs):
     noises = sums - 7.0 * (contributors - drop_outs)
     law = {"laplace": stats.laplace(scale=3), "gaussian": stats.norm(scale=3)}.get(str(noise))
     law = law or (stats.cauchy(scale=3) if noise.alpha == 1 else stats.levy_stable(1.7, 0, scale=3))
-    assert stats.kstest(noises[:300] if noise == Stable(alpha=1.7) else noises, law.cdf).pvalue > 1e-6
-    assert shares_p_value(noises, scale=3.0, noise=noise) > 1e-6
+    assert stats.kstest(noises[:300] if noise == Stable(alpha=1.7) else noises, law.cdf).pvalue > 1e-9
+    assert shares_p_value(noises, scale=3.0, noise=noise) > 1e-9
     assert shares_p_value(noises / 1.3, scale=3.0, noise=noise) < 1e-3  # too little noise is found
     assert shares_p_value(noises * 1.3, scale=3.0, noise=noise) > 0.5  # more than asked for is no fault
 

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from puffer_frames import compare_tables
@@ -162,7 +162,6 @@ def counted(sample, *, width=0.0):
     return np.unique(values, return_counts=True)
 
 
-@settings(deadline=None)
 @given(SAMPLES, SAMPLES)
 def test_the_distance_of_two_samples(one, other):
     expected = brute_force(one, other)
@@ -170,7 +169,6 @@ def test_the_distance_of_two_samples(one, other):
     assert ks_distance(counted(other), counted(one)) == pytest.approx(expected, abs=1e-12)
 
 
-@settings(deadline=None)
 @given(SAMPLES, SAMPLES, st.sampled_from([0.0, 1.0, 2.0, 8.0]), st.sampled_from([0.0, 1.0, 4.0]))
 def test_values_in_cells_are_at_least_as_far_apart(one, other, width, other_width):
     """Wherever the values of a cell are: what is not known is not called a distance."""

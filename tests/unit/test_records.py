@@ -63,7 +63,7 @@ def types(value):
     return type(value).__name__, value.hex() if isinstance(value, float) else value
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(VALUES)
 def test_every_value_comes_back_with_its_type(value):
     assert types(there_and_back(value)) == types(value)

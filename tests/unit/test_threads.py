@@ -14,7 +14,7 @@ def two_cores(monkeypatch):
 
 
 def test_results_come_in_the_order_of_the_parts():
-    waiting = threading.Barrier(2, timeout=20)
+    waiting = threading.Barrier(2, timeout=600)
 
     def work(part):
         if part < 2:
