@@ -49,6 +49,10 @@ class ArgumentError(PufferError, ValueError):
     """An argument has a value that it may not have."""
 
 
+class FileTakenError(ArgumentError):
+    """A new file would have the name of one that is there, which may not be replaced; nothing was written."""
+
+
 class ArgumentTypeError(PufferError, TypeError):
     """An argument or a column has a type that it may not have."""
 

@@ -25,7 +25,7 @@ from puffer_frames.certificates.text import (
     meaning_text,
     what_text,
 )
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, UncoveredFrameError, short_traceback
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, FileTakenError, UncoveredFrameError, short_traceback
 from puffer_frames.frames.files import format_of, level_kinds, read_rows, write_text
 from puffer_frames.frames.matching import unknown_names
 from puffer_frames.numbers.arguments import check_flag
@@ -450,7 +450,7 @@ def check_path(path: object, /, *, overwrite: object) -> Path:
             hint='Write report("release.html"), and print it from a browser.',
         )
     if os.path.lexists(place) and not overwrite:
-        raise ArgumentError(
+        raise FileTakenError(
             "the path of the report",
             rule="that of a new file",
             got="one that is there",

@@ -23,7 +23,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from puffer_frames.errors import ArgumentError, PufferError, TableFileError
+from puffer_frames.errors import ArgumentError, FileTakenError, PufferError, TableFileError
 from puffer_frames.frames.arrow import DIGITS, check_decimals
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.csv_texts import AS_THEY_ARE, AS_USUAL, PACKED, Dialect, TextRoles, check_names_of, read_csv
@@ -321,7 +321,7 @@ def write_csv(
     Nothing has a name before both are on the disk, where a full one would show. Then the text gets its name first, so
     that no table is without one; `named` is called in between.
 
-    Raises ArgumentError where a new file is there already, and where somebody else wrote the text beside this table;
+    Raises FileTakenError where a new file is there already, and where somebody else wrote the text beside this table;
     OSError where a file cannot be written.
     """
     with ExitStack() as turn:
@@ -335,7 +335,7 @@ def write_csv(
             named()
             turn.push(lambda kind, *_: beside.unlink() if kind and new and not os.path.lexists(path) else None)
         if beside.read_bytes() != text.encode():  # on a system without locks of folders
-            raise ArgumentError(
+            raise FileTakenError(
                 "the output",
                 rule="written by one process at a time",
                 got="a certificate of another one beside this table",

@@ -357,8 +357,8 @@ _OWN: Mapping[str, Callable[[Codec, str, Mapping[str, Any], tuple[str, ...]], An
 }
 
 
-PLAN_BYTES, CERTIFICATE_BYTES, CONFIG_BYTES = 64 << 20, 4 << 20, 16 << 20
-"""Most bytes of a text: read as JSON it takes up to ten times as many."""
+PLAN_BYTES, CERTIFICATE_BYTES, CONFIG_BYTES = 128 << 20, 4 << 20, 16 << 20
+"""Most bytes of a text: read as JSON it takes up to thirty times as many, unless its entries are counted first."""
 WIDTH = 120
 _STEP = 2
 _SHOWN = json.JSONEncoder(ensure_ascii=False, allow_nan=False)

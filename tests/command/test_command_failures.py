@@ -26,7 +26,7 @@ from puffer_frames import Ledger
 from puffer_frames.doors.command import jobs
 from puffer_frames.doors.command.jobs import write
 from puffer_frames.doors.command.outcome import STATUS, failed
-from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.errors import ArgumentTypeError, FileTakenError
 from puffer_frames.frames import files
 
 MAIN = "import sys\nfrom puffer_frames.doors.command.main import main\nsys.exit(main())"
@@ -64,8 +64,8 @@ FAILURES = [
     (["release", "in.parquet", "in.parquet", *ASKED, "--overwrite"], 2, "ArgumentError", "the path of an input"),
     (["release", "in.parquet", "./linked.parquet", *ASKED, "--overwrite"], 2, "ArgumentError", "the path of an input"),
     (["release", "parts", "parts/2.parquet", *ASKED], 2, "ArgumentError", "the path of an input"),
-    (["release", "in.parquet", "in.csv", *ASKED], 2, "ArgumentError", "--overwrite"),
-    (["release", "in.parquet", "parts/", *ASKED], 2, "ArgumentError", "holds something"),
+    (["release", "in.parquet", "in.csv", *ASKED], 3, "FileTakenError", "--overwrite"),
+    (["release", "in.parquet", "parts/", *ASKED], 3, "FileTakenError", "holds something"),
     (["release", "in.parquet", "out.xlsx", *ASKED], 2, "ArgumentError", ".parquet"),
     (["release", "in.parquet", "a\0b.csv", *ASKED], 2, "ArgumentError", "the path of a file"),
     (["release", "no.parquet", "out.parquet", *ASKED], 3, "FileNotFoundError", "no.parquet"),
@@ -130,12 +130,12 @@ def test_failures(folder, words, code, kind, said):
 def test_an_output_is_replaced_only_when_it_is_said(folder):
     assert run(*RELEASE, *ASKED).code == 0
     first = (folder / "out.parquet").read_bytes()
-    assert run(*RELEASE, *ASKED).code == 2
+    assert run(*RELEASE, *ASKED).code == 3
     assert (folder / "out.parquet").read_bytes() == first
     assert run(*RELEASE, *ASKED, "--overwrite").code == 0
     assert (folder / "out.parquet").read_bytes() != first
     (folder / "o.csv.certificate.json").write_text("{}")
-    assert run("release", "in.csv", "o.csv", *ASKED).code == 2
+    assert run("release", "in.csv", "o.csv", *ASKED).code == 3
 
 
 def test_verdicts(folder):
@@ -368,7 +368,7 @@ def at_once(target, *, new, writers=4):
         begin.wait()
         try:
             return write(released, Path(target), folder=target.endswith("/"), new=new, named=lambda: None)
-        except ArgumentError as error:
+        except FileTakenError as error:
             return error
 
     with ThreadPoolExecutor(writers) as pool:
@@ -399,23 +399,29 @@ def test_of_several_writers_who_may_replace_a_table_has_its_own_certificate(fold
     if not locked:
         monkeypatch.setattr(files, "alone_in", lambda _: nullcontext())
     found = at_once("out.csv", new=False)
-    errors = [one for one in found if isinstance(one, ArgumentError)]
+    errors = [one for one in found if isinstance(one, FileTakenError)]
     assert len(errors) == 0 if locked else run("verify", "out.csv").code == 0 or errors
     if locked:
         assert run("verify", "out.csv").code == 0
 
 
 @pytest.mark.parametrize(
-    "words", [("plan", "in.parquet", "plan.json", *ASKED), ("report", "given.parquet", "page.html")]
+    "words",
+    [
+        ("plan", "in.parquet", "plan.json", *ASKED),
+        ("report", "given.parquet", "page.html"),
+        *(("release", "in.parquet", f"out.{kind}", *ASKED, *SPENDING) for kind in ("parquet", "csv")),
+    ],
 )
-def test_plans_and_reports_replace_nothing_that_somebody_else_wrote_meanwhile(folder, monkeypatch, words):
+def test_nothing_is_replaced_that_somebody_else_wrote_meanwhile_and_nothing_is_spent(folder, monkeypatch, words):
     run("release", "in.parquet", "given.parquet", *ASKED)
     monkeypatch.setattr(jobs, "check_places", lambda *_, **__: Path(words[2]).write_text("of somebody else"))
     monkeypatch.setattr("puffer_frames.certificates.published.check_path", lambda path, **_: path)
-    assert run(*words).code == 2
+    assert run(*words).code == 3
     assert Path(words[2]).read_text() == "of somebody else"
+    assert not any(entry.counts for entry in Ledger("l.jsonl"))
     assert run(*words, "--overwrite").code == 0
-    assert Path(words[2]).read_text() != "of somebody else"
+    assert Path(words[2]).read_bytes() != b"of somebody else"
 
 
 @pytest.mark.parametrize("number", [None, 28])

@@ -46,7 +46,7 @@ def test_a_plan_has_a_private_page(folder):
     [
         (["report", "out.parquet"], 2, "no page"),
         (["report", "out.parquet", "page.pdf"], 2, ".html"),
-        (["report", "out.parquet", "there.html"], 2, "--overwrite"),
+        (["report", "out.parquet", "there.html"], 3, "--overwrite"),
         (["report", "out.parquet", "out.parquet", "--overwrite"], 2, "the path of an input"),
         (["report", "out.parquet", "no/page.html"], 3, "no"),
         (["report", "no.parquet", "page.html"], 3, "no.parquet"),

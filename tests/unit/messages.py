@@ -258,6 +258,10 @@ CALLS = (
             lambda: read_rows(_table_file(broken=True), schema={}, streaming=False),
             lambda: read_rows(_table_file(), schema={}, streaming=False),
         ),
+        "a plan file that is there": (
+            lambda: PLAN.save(_plan_file(), overwrite=False),
+            lambda: PLAN.save(_plan_file(), overwrite=True),
+        ),
         "a plan file that was changed": (lambda: load_plan(_plan_file(edited=True)), lambda: load_plan(_plan_file())),
         "a column that holds something else than in the plan": (
             lambda: PLAN.release(FRAME.assign(wage=FRAME["wage"].astype(str)), allow_other_frame=True),

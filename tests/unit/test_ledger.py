@@ -339,6 +339,31 @@ def test_what_no_release_has_written_is_an_error(path):
                 use()
 
 
+def test_only_lines_that_are_new_to_the_process_are_read_and_all_bytes_are_compared(path, tmp_path, monkeypatch):
+    other, read, line = tmp_path / "other.jsonl", [], entries._line
+    for book in (path, path, path, other):
+        release(book)
+    with path.open("a") as file:
+        file.write(other.read_text())  # as another process adds to it
+    monkeypatch.setattr(entries, "_line", lambda text: read.append(text) or line(text))
+    release(path)
+    assert read == [path.read_text().splitlines()[k] for k in (5, 6, 7, 8)]
+    whole = path.read_text()
+    path.write_text(whole.replace('"epsilon": 0.5', '"epsilon": 0.4', 1))
+    with pytest.raises(LedgerError, match="line 1 that was changed"):
+        release(path)
+    path.write_text(whole + whole[:60])
+    with pytest.warns(LedgerWarning, match="line 11"):
+        release(path)
+    with pytest.warns(LedgerWarning, match="line 11"):
+        known = ledger(path).entries()
+    entries._READ.clear()
+    with pytest.warns(LedgerWarning, match="line 11"):
+        assert ledger(path).entries() == known
+    path.write_text("\n".join(whole.splitlines()[:4]) + "\n")
+    assert len(ledger(path)) == 2
+
+
 def test_lines_without_a_digest_are_read_as_before_and_those_with_one_are_not_checked_again(path, monkeypatch):
     release(path, **BOUNDED)
     certificates = [entry.certificate for entry in ledger(path)]

@@ -157,6 +157,33 @@ def test_a_file_larger_than_any(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+def test_columns_of_many_values_come_back_bit_for_bit(tmp_path, monkeypatch):
+    """More than 131,072 values are bytes: two columns of 2,000,000 have 46 MiB, in place of more than 100."""
+    path, plan = tmp_path / "plan", load_plan(file_of("laplace noise"))
+    plan.save(tmp_path / "listed")
+    monkeypatch.setattr(plan_file, "_MANY", 1)
+    plan.save(path)
+    text = path.read_text(encoding="utf-8")
+    assert '"means": {"float64": "' in text
+    assert '"levels": {"uint8": "' in text
+    monkeypatch.undo()
+    load_plan(path).save(path)
+    assert path.read_bytes() == (tmp_path / "listed").read_bytes()
+    for old, new in (('"uint8"', '"int8"'), ('"float64"', '"float16"'), ('{"uint8": "', '{"uint8": "!')):
+        document = json.loads(text.replace(old, new, 1))
+        document["digest"] = digest_of(document["plan"], schema=document["schema"])
+        refused(path, json.dumps(document), "no Prior")
+
+
+def test_more_entries_than_any(tmp_path, monkeypatch):
+    whole = file_of("laplace noise")
+    monkeypatch.setattr(plan_file, "_MOST_ENTRIES", 100)
+    with pytest.raises(PlanFileError, match="more than 100 entries"):
+        load_plan(whole)
+    with pytest.raises(ArgumentError, match="100 entries, to be read again"):
+        planned("laplace noise").save(tmp_path / "plan")
+
+
 # Passwords
 
 

@@ -132,7 +132,7 @@ def write(released: NativeFrame, path: Path, /, *, folder: bool, new: bool, name
 
     Raises
     ------
-    ArgumentError
+    FileTakenError
         For a file, or a folder, that is there.
     CalibrationError, LedgerError
         As `puffer_frames.privatize` for a plan, when it is run.

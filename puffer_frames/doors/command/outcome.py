@@ -24,6 +24,7 @@ from puffer_frames.errors import (
     ColumnNotFoundError,
     ColumnTypeError,
     FaultError,
+    FileTakenError,
     LockedFileError,
     PlanFileError,
     PriorError,
@@ -49,7 +50,7 @@ STATUS = {
 
 _WRONG = (ArgumentError, ArgumentTypeError, CallError, ColumnNotFoundError)
 _DATA = (ColumnTypeError, PriorError)
-_FILES = (LockedFileError, PlanFileError, TableFileError)
+_FILES = (FileTakenError, LockedFileError, PlanFileError, TableFileError)
 
 
 class StoppedError(KeyboardInterrupt):
@@ -89,7 +90,7 @@ def failed(error: BaseException, /) -> Outcome:
         error = as_system_error(error) or error
     kind = error.kind if isinstance(error, FaultError) else type(error).__name__
     if isinstance(error, PufferError):
-        codes = ((_DATA, DATA), (_WRONG, WRONG), (_FILES, FILES), (PufferError, REFUSED))
+        codes = ((_DATA, DATA), (_FILES, FILES), (_WRONG, WRONG), (PufferError, REFUSED))
         code = next(code for kinds, code in codes if isinstance(error, kinds))
         parts = {"what": error.what, "rule": error.rule, "got": error.got, "hint": error.hint}
         text = one_line(str(error))

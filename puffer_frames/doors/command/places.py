@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from puffer_frames.errors import ArgumentError
+from puffer_frames.errors import ArgumentError, FileTakenError
 from puffer_frames.frames.csv_texts import PACKED
 from puffer_frames.frames.files import BY_PANDAS, PART, SUFFIXES, format_of
 from puffer_frames.frames.stamps.whole_file import sync_folder
@@ -40,8 +40,9 @@ def check_places(outputs: Iterable[Path], /, *, inputs: Iterable[Path | None], o
     Raises
     ------
     ArgumentError
-        For an output that is an input, lies in one or is another output, and for one that is there, unless it may be
-        replaced. A folder that holds something is never replaced.
+        For an output that is an input, lies in one or is another output.
+    FileTakenError
+        For one that is there, unless it may be replaced. A folder that holds something is never replaced.
     FileNotFoundError, PermissionError, NotADirectoryError
         Where the folder of an output is missing, or not to be written to.
     """
@@ -59,9 +60,9 @@ def check_places(outputs: Iterable[Path], /, *, inputs: Iterable[Path | None], o
             raise _refused("another file than the other outputs", "the path of one", "Name another file.")
         if real.is_dir():
             if any(real.iterdir()):
-                raise _refused("a new folder, or an empty one", "one that holds something", "Name another folder.")
+                raise _taken("a new folder, or an empty one", "one that holds something", "Name another folder.")
         elif os.path.lexists(path) and not overwrite:
-            raise _refused("a new file", "one that is there", "Say --overwrite to replace it.")
+            raise _taken("a new file", "one that is there", "Say --overwrite to replace it.")
         if not real.parent.is_dir():
             raise FileNotFoundError(2, os.strerror(2), str(path.parent))
         if not os.access(real.parent, os.W_OK | os.X_OK):
@@ -89,7 +90,7 @@ def _rename(moment: Path, real: Path) -> None:
     except OSError as error:
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
             raise
-        raise _refused("a new folder, or an empty one", "one that holds something", "Name another folder.") from None
+        raise _taken("a new folder, or an empty one", "one that holds something", "Name another folder.") from None
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -98,3 +99,7 @@ def _same(one: Path, other: Path) -> bool:
 
 def _refused(rule: str, got: str, hint: str) -> ArgumentError:
     return ArgumentError("the output", rule=rule, got=got, hint=hint)
+
+
+def _taken(rule: str, got: str, hint: str) -> FileTakenError:
+    return FileTakenError("the output", rule=rule, got=got, hint=hint)

@@ -14,7 +14,7 @@ from functools import partial
 from io import FileIO
 from pathlib import Path
 
-from puffer_frames.errors import ArgumentError
+from puffer_frames.errors import ArgumentError, FileTakenError
 
 if sys.platform != "win32":
     import fcntl
@@ -40,8 +40,8 @@ def replacing(
     one belongs to whoever writes it and has the mode 0600. A private or durable one is on the disk before it has its
     name. On Linux it has no name until it is whole, so that nothing is left of a process that is killed.
 
-    Raises ArgumentError for a folder, a device and whatever else is not a file; of a new file, for whatever is there;
-    OSError where the file cannot be written there.
+    Raises ArgumentError for a folder, a device and whatever else is not a file; FileTakenError of a new file, where
+    anything is there; OSError where the file cannot be written there.
     """
     place = Path(os.path.realpath(Path(path).parent)) / Path(path).name if new else Path(os.path.realpath(path))
     old = None if new else _status(place)
@@ -172,9 +172,9 @@ def _rename(name: Path, place: Path, *, new: bool) -> None:
             raise
 
 
-def taken() -> ArgumentError:
+def taken() -> FileTakenError:
     """The error of a new file whose name is that of another one."""
-    return ArgumentError(
+    return FileTakenError(
         "the path",
         rule="that of a new file",
         got="one that is there",

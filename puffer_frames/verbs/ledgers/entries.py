@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from puffer_frames.certificates.fields import SCHEMA as OWN
@@ -15,7 +16,7 @@ from puffer_frames.errors import LedgerError, LedgerWarning, PufferError, warn
 from puffer_frames.numbers.presentation import plain, shown, shown_names
 from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.verbs.ledgers.composition import batch_of
-from puffer_frames.verbs.ledgers.locked_lines import BrokenLineError, Lines, parsed_line
+from puffer_frames.verbs.ledgers.locked_lines import Beginning, BrokenLineError, Lines, parsed_line
 
 SCHEMA = "1.1"
 """Version of the lines: another first number is another meaning. From 1.1 on a line ends with its digest."""
@@ -176,14 +177,39 @@ class Record:
 
     def read(self, *, path: object) -> Entry:
         """With its certificate; raises LedgerError for one that is none."""
-        plain = self.plain
-        # the JSON Schema takes ten times as long as all else, and what this version wrote has passed it
-        own = isinstance(self.certificate, str) and plain.get("schema") == OWN
+        certificate = self._certificate(path, _certificate)
+        return Entry(entry=self.entry, state=self.state, time=self.time, certificate=certificate)
+
+    def counted(self, *, path: object) -> Certificate:
+        """The certificate, to be added to others and given to nobody: the next release has the same one."""
+        return self._certificate(path, _kept_certificate)
+
+    def _certificate(self, path: object, read: Callable[[str], Certificate]) -> Certificate:
         try:
-            certificate = of_checked(plain) if own else Certificate.from_dict(plain)
+            text = self.certificate
+            return read(text) if isinstance(text, str) else Certificate.from_dict(text)
         except PufferError as error:
             raise _refused(path, f"a certificate that is none: {error.got}") from None
-        return Entry(entry=self.entry, state=self.state, time=self.time, certificate=certificate)
+
+
+def _certificate(text: str) -> Certificate:
+    """From a line whose digest holds."""
+    plain: Any = parsed_line(text) or {}
+    # the JSON Schema takes ten times as long as all else, and what this version wrote has passed it
+    return of_checked(plain) if plain.get("schema") == OWN else Certificate.from_dict(plain)
+
+
+_kept_certificate = lru_cache(maxsize=2048)(_certificate)
+
+
+_READ: dict[object, Beginning] = {}
+"""The beginnings of files, with their records, so that a release reads only the lines that are new to this process."""
+_MOST_READ = 8
+
+
+def read_before(path: object, /) -> Beginning:
+    """The lines of a file of which `records_of` has made records in this process."""
+    return _READ.get(path) or Beginning()
 
 
 def records_of(lines: Lines, /, *, path: object) -> dict[str, Record]:
@@ -194,13 +220,14 @@ def records_of(lines: Lines, /, *, path: object) -> dict[str, Record]:
     LedgerError
         For a line that no release has written.
     """
+    found, cut = lines.before.made or ({}, [])
     try:
-        said, cut = lines.records(_line)
+        said, new = lines.records(_line)
     except BrokenLineError as error:
         raise _refused(path, f"line {error.args[0]:,} that is no entry") from None
+    found, cut = dict[str, Record](found), [*cut, *new]
     if cut:
         warn(LedgerWarning(path, lines=cut))
-    found: dict[str, Record] = {}
     for number, line in said:
         if _major(line) != _major({"schema": SCHEMA}):
             raise _refused(path, f"line {number:,} of schema {str(line.get('schema'))[:20]}")
@@ -224,6 +251,10 @@ def records_of(lines: Lines, /, *, path: object) -> dict[str, Record]:
                 certificate=certificate or {},
             )
         found[name] = replace(known, state=state, certificate=line.get("certificate") or known.certificate)
+    if not lines.rest:  # which may be no line yet, and decides whether the line before it was cut off
+        if len(_READ) >= _MOST_READ:
+            _READ.clear()
+        _READ[path] = replace(lines.read, made=(found, cut))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -20,12 +21,24 @@ from puffer_frames.numbers.presentation import shown
 from puffer_frames.numbers.records import UnclearJsonError, parsed
 
 _OPEN = os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-_CHUNK = 1 << 20
+_CHUNK = 1 << 18
 WAIT = 300.0
 """Seconds that a process waits for a file that another one holds: mostly for milliseconds, and longest while a loss is
 computed from the table."""
 _CUT = {"state": "cut off"}
 """A line that says that the one before it is the beginning of a line: its writer was stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """So many whole lines at the beginning of a file, and what was made of them."""
+
+    size: int = 0
+    """Bytes."""
+    lines: int = 0
+    digest: bytes = hashlib.sha256().digest()
+    """SHA-256 of the bytes."""
+    made: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +49,10 @@ class Lines:
     """The lines that have an end."""
     rest: str
     """What comes after the last end of a line: nothing, unless a writer was stopped in the middle of a line."""
+    before: Beginning = Beginning()
+    """What stands before them, and need not be read again: the bytes are those that something was made of."""
+    read: Beginning = Beginning()
+    """What stood before them, and the whole ones."""
 
     def records(
         self, read: Callable[[str], Mapping[str, Any] | None] | None = None, /
@@ -52,10 +69,11 @@ class Lines:
         texts = [*self.whole, *([self.rest] if self.rest else [])]
         records = [(read or parsed_line)(text) for text in texts]
         found, cut = [], []
-        for number, record in enumerate(records, start=1):
-            if record is None and not texts[number - 1].strip():
+        for k, record in enumerate(records, start=1):
+            number = self.before.lines + k
+            if record is None and not texts[k - 1].strip():
                 continue
-            stopped = number > len(self.whole) or records[number : number + 1] == [_CUT]
+            stopped = k > len(self.whole) or records[k : k + 1] == [_CUT]
             if not record and not (record is None and stopped):
                 raise BrokenLineError(number)
             if record is None:
@@ -109,10 +127,10 @@ class LockedLines:
 
 
 @contextmanager
-def locked(path: Path, /, *, what: str, mode: int = 0o666) -> Iterator[LockedLines]:
+def locked(path: Path, /, *, what: str, mode: int = 0o666, before: Beginning = Beginning()) -> Iterator[LockedLines]:
     """Read a file and add to it, with everybody else kept out in between; it is made where there is none.
 
-    `what` is the file in words, and `mode` that of a new one.
+    `what` is the file in words, and `mode` that of a new one; a beginning that the file still has is not read again.
 
     Raises
     ------
@@ -124,13 +142,13 @@ def locked(path: Path, /, *, what: str, mode: int = 0o666) -> Iterator[LockedLin
         Where it cannot be opened or written.
     """
     with _opened(path, os.O_RDWR | os.O_CREAT, what, mode) as descriptor:
-        yield LockedLines(_read(descriptor), descriptor)
+        yield LockedLines(_read(descriptor, before), descriptor)
 
 
-def read_lines(path: Path, /, *, what: str) -> Lines:
+def read_lines(path: Path, /, *, what: str, before: Beginning = Beginning()) -> Lines:
     """The lines of a file, as no writer has half written them; none where there is no file. Raises as `locked`."""
     with suppress(FileNotFoundError), _opened(path, os.O_RDONLY, what, 0) as descriptor:
-        return _read(descriptor)
+        return _read(descriptor, before)
     return Lines((), "")
 
 
@@ -231,11 +249,20 @@ def _is_at(path: Path, descriptor: int) -> bool:
     return False
 
 
-def _read(descriptor: int) -> Lines:
+def _read(descriptor: int, before: Beginning = Beginning()) -> Lines:
     os.lseek(descriptor, 0, os.SEEK_SET)
-    parts = list(iter(lambda: os.read(descriptor, _CHUNK), b""))
-    *whole, rest = b"".join(parts).decode("utf-8", errors="replace").split("\n")
-    return Lines(tuple(line.removesuffix("\r") for line in whole), rest)
+    digest, left = hashlib.sha256(), before.size
+    while left and (part := os.read(descriptor, min(left, _CHUNK))):
+        digest.update(part)
+        left -= len(part)
+    if digest.digest() != before.digest:  # it was edited, cut or replaced
+        return _read(descriptor)
+    data = b"".join(iter(lambda: os.read(descriptor, _CHUNK), b""))
+    size = data.rfind(b"\n") + 1
+    digest.update(memoryview(data)[:size])
+    *whole, rest = data.decode("utf-8", errors="replace").split("\n")
+    read = Beginning(before.size + size, before.lines + len(whole), digest.digest())
+    return Lines(tuple(line.removesuffix("\r") for line in whole), rest, before, read)
 
 
 if sys.platform == "win32":

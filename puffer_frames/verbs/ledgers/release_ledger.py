@@ -26,7 +26,7 @@ from puffer_frames.frames.table import open_table, small_frame
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import Rows, as_html, as_text, plain, shown
 from puffer_frames.verbs.ledgers.composition import Composition, batch_of, together
-from puffer_frames.verbs.ledgers.entries import Entry, Record, entry_line, records_of
+from puffer_frames.verbs.ledgers.entries import Entry, Record, entry_line, read_before, records_of
 from puffer_frames.verbs.ledgers.locked_lines import Lines, locked, read_lines
 
 _FILE = "the ledger"
@@ -54,7 +54,8 @@ class Ledger:
 
     Notes
     -----
-    The file is read anew each time. docs/ledger.md says what is in it, and what it does not stop.
+    All bytes of the file are read each time; lines that this process has checked are compared by one digest of all,
+    not checked again. docs/ledger.md says what is in it, and what it does not stop.
 
     Examples
     --------
@@ -95,13 +96,13 @@ class Ledger:
         LedgerError
             For a line that no release has written.
         """
-        return tuple(one.read(path=self.path) for one in self._records(read_lines(self.path, what=_FILE)).values())
+        return tuple(one.read(path=self.path) for one in self._records(self._lines()).values())
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries())
 
     def __len__(self) -> int:
-        return len(self._records(read_lines(self.path, what=_FILE)))
+        return len(self._records(self._lines()))
 
     def __bool__(self) -> bool:
         return True
@@ -141,7 +142,7 @@ class Ledger:
         -----
         A release that is not finished counts; one that was withdrawn does not.
         """
-        records = self._records(read_lines(self.path, what=_FILE))
+        records = self._records(self._lines())
         names = list(dict.fromkeys(one.dataset for one in records.values() if one.counts))
         if dataset is None and len(names) == 1:
             dataset = names[0]
@@ -171,7 +172,7 @@ class Ledger:
         LedgerError
             For a line that no release has written.
         """
-        with locked(self.path, what=_FILE) as file:
+        with locked(self.path, what=_FILE, before=read_before(self.path)) as file:
             known = self._records(file.found).get(entry)
             if known is None or known.state == "finished":
                 raise ArgumentError(
@@ -200,7 +201,7 @@ class Ledger:
         LedgerError
             Where it is beyond the limit, or nothing is known of it together with the earlier ones; nothing is written.
         """
-        with locked(self.path, what=_FILE) as file:
+        with locked(self.path, what=_FILE, before=read_before(self.path)) as file:
             records = self._records(file.found)
             again = [one.entry for one in records.values() if known and one.counts and one.is_of(certificate, known)]
             if again:
@@ -225,7 +226,7 @@ class Ledger:
         LedgerError
             Where it was withdrawn, or is no longer there.
         """
-        with locked(self.path, what=_FILE) as file:
+        with locked(self.path, what=_FILE, before=read_before(self.path)) as file:
             known = self._records(file.found).get(entry)
             if known is None or not out:
                 known = self._open(known)
@@ -234,7 +235,10 @@ class Ledger:
 
     def require_open(self, entry: str, /) -> None:
         """Raise LedgerError where a reserved release was withdrawn, or is no longer there."""
-        self._open(self._records(read_lines(self.path, what=_FILE)).get(entry))
+        self._open(self._records(self._lines()).get(entry))
+
+    def _lines(self) -> Lines:
+        return read_lines(self.path, what=_FILE, before=read_before(self.path))
 
     def _records(self, lines: Lines) -> dict[str, Record]:
         return records_of(lines, path=self.path)
@@ -243,7 +247,7 @@ class Ledger:
         """The certificates of what counts, of one data set; for a declared batch without those of other people."""
         counted = [one for one in records.values() if one.dataset == dataset and one.counts]
         counted = [one for one in counted if batch is None or one.batch in (None, batch)]
-        return [one.read(path=self.path).certificate for one in counted]
+        return [one.counted(path=self.path) for one in counted]
 
     def _open(self, known: Record | None) -> Record:
         if known is None or known.state == "withdrawn":

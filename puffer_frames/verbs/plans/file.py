@@ -91,16 +91,42 @@ def _plain_prior(prior: Prior) -> dict[str, Any]:
     """Weights follow from the levels; atoms have no standard deviations."""
     stds = {} if prior.is_discrete else {"stds": prior.stds.tolist()}
     cells = {"in_cells": True} if prior.in_cells else {}
-    return {"radius": prior.radius, **cells, "means": prior.means.tolist(), **stds, "levels": prior.levels[0].tolist()}
+    means, levels = map(_listed, (prior.means, prior.levels[0]))
+    return {"radius": prior.radius, **cells, "means": means, **stds, "levels": levels}
+
+
+_MANY = 1 << 17
+"""So many numbers are written as the bytes of their array, not compressed: no small file takes much memory."""
+
+
+def _listed(values: np.ndarray[Any, Any]) -> list[Any] | dict[str, str]:
+    """Numbers, all positive unless they are floats, in JSON types."""
+    if values.size < _MANY or values.dtype == object:
+        plain: list[Any] = values.tolist()
+        return plain
+    kind = values.dtype if values.dtype.kind == "f" else np.min_scalar_type(values.max())
+    return {kind.name: base64.b64encode(values.astype(kind.newbyteorder("<")).tobytes()).decode()}
+
+
+def _of_listed(plain: Any, kinds: tuple[str, ...]) -> list[Any]:
+    """Raises ValueError, TypeError for what is none."""
+    if isinstance(plain, list):
+        return plain
+    ((kind, text),) = dict(plain).items()
+    if kind not in kinds:
+        raise ValueError("numbers of another kind")
+    values = np.frombuffer(base64.b64decode(text, validate=True), dtype=np.dtype(kind).newbyteorder("<"))
+    found: list[Any] = values.tolist()
+    return found
 
 
 def _as_prior(plain: Mapping[str, Any]) -> Prior:
     """Raises ValueError, TypeError, KeyError for what is no prior."""
     if not set(plain) <= {"radius", "in_cells", "means", "stds", "levels"} or plain.get("in_cells", True) is not True:
         raise ValueError("another entry")
-    means = array_of(plain["means"], "float64")
+    means = array_of(_of_listed(plain["means"], ("float64",)), "float64")
     stds = array_of(plain["stds"], "float64") if "stds" in plain else np.zeros(means.size)
-    listed, radius = list(plain["levels"]), plain["radius"]
+    listed, radius = _of_listed(plain["levels"], ("uint8", "uint16", "uint32", "uint64")), plain["radius"]
     if not all(type(level) is int and level > 0 for level in listed) or not isinstance(radius, float):
         raise ValueError("no numbers")
     total = sum(listed)
@@ -151,6 +177,7 @@ _PLAIN = (_PRIVATE, "format", "schema", "version", "digest", "plan")
 _LOCKED = (_PRIVATE, "format", "schema", "version", "encryption", "content")
 _CIPHER, _KDF = "AES-256-GCM", "scrypt"
 _COST, _BLOCK, _LANES = 1 << 17, 8, 1
+_MOST_ENTRIES = 1 << 24
 _LEAST_COST, _MOST_COST, _MOST_LANES = 1 << 14, 1 << 20, 4
 """Parameters of scrypt: less is too weak, more takes the memory of whoever opens the file (128 B x cost x block)."""
 
@@ -174,10 +201,10 @@ def write_plan(path: str | Path, plan: Any, /, *, password: str | bytes | None, 
     text = readable(document) + "\n"
     if key is not None:
         text = readable(_locked(text.encode(), key)) + "\n"
-    if len(text) > PLAN_BYTES:
+    if len(text) > PLAN_BYTES or text.count(",") > _MOST_ENTRIES:
         raise ArgumentError(
             "the plan",
-            rule=f"of at most {PLAN_BYTES >> 20} MiB, to be read again",
+            rule=f"of at most {PLAN_BYTES >> 20} MiB and {_MOST_ENTRIES:,} entries, to be read again",
             got=f"{len(text) / (1 << 20):.0f} MiB",
             hint="Round the columns before the plan is made: it holds every different row. Or release by it unsaved.",
         )
@@ -227,6 +254,8 @@ def digest_of(plan: Any, /, *, schema: str) -> str:
 def _document(content: bytes) -> dict[str, Any]:
     """The object that a file holds, of a version that is known."""
     try:
+        if content.count(b",") > _MOST_ENTRIES:  # each takes a hundred bytes of memory, and three of the file
+            raise UnclearJsonError(f"more than {_MOST_ENTRIES:,} entries")
         found = parsed(content)
     except UnclearJsonError as error:
         raise refused(f"a file with {error}") from None
