@@ -18,7 +18,17 @@ DIGITS = 38
 """The most digits of a Polars decimal. In a plan over a Parquet file its schema may have more."""
 _EXTENSION: Any = getattr(pl, "BaseExtension", ())
 """Dtypes of Polars (from 1.36 on) that PyArrow may not know, or that end the process on the way back."""
+
+
+def _is_odd(kind: pa.DataType) -> bool:
+    """Whether it is a dictionary of dictionaries, or one of decimals whose last digits are left out."""
+    if pa.types.is_dictionary(kind):
+        return pa.types.is_dictionary(kind.value_type)
+    return pa.types.is_decimal(kind) and kind.scale < 0
+
+
 _UNREAD = (
+    _is_odd,
     pa.types.is_union,
     pa.types.is_interval,
     pa.types.is_decimal256,
@@ -44,11 +54,18 @@ def readable(table: pa.Table, /) -> pa.Table:
     return table
 
 
-def check_decimals(schema: pa.Schema, /, *, most: int) -> None:
-    """Raise ArgumentTypeError for a column of decimals with 256 bits and more than so many digits, also nested ones."""
+def check_types(schema: pa.Schema, /, *, digits: int) -> None:
+    """Raise ArgumentTypeError for a column of a type that Polars lacks, also a nested one.
+
+    Decimals of 256 bits are read up to so many digits; of extension types Polars says itself what it reads.
+    """
     for field in schema:
         unread = _unread(stored_type(field.type))
-        if unread is not None and pa.types.is_decimal256(unread) and unread.precision > most:
+        if unread is None or isinstance(unread, pa.BaseExtensionType):
+            continue
+        if not pa.types.is_decimal256(unread):
+            raise _error(field.name, f"the type {str(unread).partition('<')[0]}")
+        if unread.precision > digits:
             raise _error(field.name, f"decimals of {unread.precision} digits in 256 bits")
 
 
@@ -105,15 +122,21 @@ def _inner(dtype: Any) -> list[Any]:
 
 
 def stored_pandas(frame: pd.DataFrame, /) -> pd.DataFrame:
-    """The same of a pandas frame with Arrow columns."""
+    """The same of a pandas frame with Arrow columns, which pandas and PyArrow must be able to take rows of, too."""
     places = [k for k, dtype in enumerate(frame.dtypes) if isinstance(dtype, pd.ArrowDtype)]
     for k in places:
-        found = pa.table({str(frame.columns[k]): frame.iloc[:, k].array.__arrow_array__()})
-        column = readable(found).column(0)
-        if not column.type.equals(found.column(0).type):
+        found = stored_array(frame.iloc[:, k].array, name=str(frame.columns[k]))
+        if found.dtype != frame.dtypes.iloc[k]:
             frame = frame.copy(deep=False)
-            frame.isetitem(k, pd.arrays.ArrowExtensionArray(column))
+            frame.isetitem(k, found)
     return frame
+
+
+def stored_array(array: Any, /, *, name: str) -> Any:
+    """An Arrow array of pandas, without extension types and views; raises ArgumentTypeError as `readable`."""
+    column = readable(pa.table({name: array.__arrow_array__()})).column(0)
+    wide = bare_type(column.type, views=False)
+    return pd.arrays.ArrowExtensionArray(column if wide.equals(bare_type(column.type)) else column.cast(wide))
 
 
 _PANDAS = b"pandas"
@@ -220,25 +243,32 @@ def _own_nested(column: Any) -> Any:
     return pa.LargeListArray.from_arrays(pa.array(ends), entries, type=kind, mask=null)
 
 
-def bare_type(kind: pa.DataType, /) -> pa.DataType:
-    """A type without metadata of nested fields, and with the usual names of the entries of lists and maps."""
+def bare_type(kind: pa.DataType, /, *, views: bool = True) -> pa.DataType:
+    """A type without metadata of nested fields, and with the usual names of the entries of lists and maps.
+
+    Views of text and bytes are plain ones unless they may stay: PyArrow takes no rows of them.
+    """
+
+    def inner(field: pa.Field, name: str) -> pa.Field:
+        return pa.field(name, bare_type(field.type, views=views), field.nullable)
+
     if pa.types.is_struct(kind):
-        return pa.struct([pa.field(field.name, bare_type(field.type), field.nullable) for field in kind])
+        return pa.struct([inner(field, field.name) for field in kind])
     if pa.types.is_map(kind):
-        return pa.map_(bare_type(kind.key_type), bare_type(kind.item_type), keys_sorted=kind.keys_sorted)
+        key, item = (bare_type(own, views=views) for own in (kind.key_type, kind.item_type))
+        return pa.map_(key, item, keys_sorted=kind.keys_sorted)
     if pa.types.is_list(kind):
-        return pa.list_(_entry(kind))
+        return pa.list_(inner(kind.value_field, "item"))
     if pa.types.is_large_list(kind):
-        return pa.large_list(_entry(kind))
+        return pa.large_list(inner(kind.value_field, "item"))
     if pa.types.is_fixed_size_list(kind):
-        return pa.list_(_entry(kind), kind.list_size)
+        return pa.list_(inner(kind.value_field, "item"), kind.list_size)
     if pa.types.is_dictionary(kind):
-        return pa.dictionary(kind.index_type, bare_type(kind.value_type), ordered=kind.ordered)
-    return kind
+        return pa.dictionary(kind.index_type, bare_type(kind.value_type, views=views), ordered=kind.ordered)
+    return kind if views else _PLAIN.get(kind, kind)
 
 
-def _entry(kind: Any) -> pa.Field:
-    return pa.field("item", bare_type(kind.value_type), kind.value_field.nullable)
+_PLAIN = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 
 
 def bare_table(table: Any, metadata: dict[Any, Any], /) -> Any:

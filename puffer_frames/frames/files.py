@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from puffer_frames.errors import ArgumentError, FileTakenError, PufferError, TableFileError
-from puffer_frames.frames.arrow import DIGITS, check_decimals
+from puffer_frames.frames.arrow import DIGITS, check_types
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.csv_texts import AS_THEY_ARE, AS_USUAL, PACKED, Dialect, TextRoles, check_names_of, read_csv
 from puffer_frames.frames.stamps.parquet import as_file_metadata, data_files, partition_columns, read_parquet_metadata
@@ -46,12 +46,33 @@ SUFFIXES: Mapping[str, Format] = {
     ".zsav": "SPSS",
     ".dta": "Stata",
 }
+
+
+def _read_spss(path: Path) -> pd.DataFrame:
+    """Labels in place of the codes of a column, where codes that rows have are labelled.
+
+    Raises TableFileError where some of these are not, and where two have one label: they may be two secrets or one.
+    """
+    table, about = import_module("pyreadstat").read_sav(str(path))
+    table = table.convert_dtypes(dtype_backend="numpy_nullable")
+    for name, labels in about.variable_value_labels.items():
+        codes = table[name].dropna().unique().tolist()
+        own = {code: labels[code] for code in codes if code in labels}
+        if len(set(own.values())) < len(own):
+            raise _same_label(path, "SPSS", read="read_spss(path, convert_categoricals=False)")
+        if own and len(own) < len(codes):
+            raise _several_types(name)
+        if own:
+            table[name] = table[name].map(own).astype("category")
+    return table
+
+
 BY_PANDAS: Mapping[str, tuple[Callable[[Path], Any], str]] = {
     "Excel": (
         partial(pd.read_excel, keep_default_na=False, na_values=[""], dtype=object, engine="openpyxl"),
         "openpyxl",
     ),
-    "SPSS": (partial(pd.read_spss, dtype_backend="numpy_nullable"), "pyreadstat"),
+    "SPSS": (_read_spss, "pyreadstat"),
     "Stata": (pd.read_stata, "pandas"),
 }
 """Formats that are read alone: how, and which package has the reader. In Excel only an empty cell is missing: "NA" is a
@@ -129,7 +150,7 @@ def read_rows(
 def _check_names(file: Path, kind: Format) -> None:
     """Raise ArgumentError where two columns of a Parquet or Arrow file have one name, which Polars does not read.
 
-    And ArgumentTypeError for decimals of 256 bits, which it does not read either.
+    And ArgumentTypeError for a type that it does not read either.
     """
     _readable(file)
     try:
@@ -143,7 +164,7 @@ def _check_names(file: Path, kind: Format) -> None:
     except (pa.ArrowException, OSError, ValueError):  # what is wrong is said when it is read
         return
     check_names_of(file.name, schema.names)
-    check_decimals(schema, most=0 if kind == "arrow" else DIGITS)
+    check_types(schema, digits=0 if kind == "arrow" else DIGITS)
 
 
 def _partitions(files: list[Path], folder: Path) -> dict[str, pl.DataType]:
@@ -190,8 +211,6 @@ def _by_pandas(path: Path, kind: Format) -> pl.DataFrame:
             if kind == "Excel":  # pandas renames a column whose name is there twice
                 first = pd.read_excel(path, header=None, nrows=1, dtype=str, keep_default_na=False)
                 check_names_of(path.name, [str(name) for name in first.to_numpy().ravel()])
-            if kind == "SPSS":
-                _check_labels(path)
             table = read(path)
     except (PufferError, MemoryError):
         raise
@@ -203,22 +222,18 @@ def _by_pandas(path: Path, kind: Format) -> pl.DataFrame:
     for name, column in table.items():
         try:
             columns[str(name)] = _of_one_kind(column)
-        except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError):
-            raise TableFileError(
-                f"the column {str(name)!r}",
-                rule="of one type, and with a label for each value or for none",
-                got="several types",
-                hint="Mend it in the file, or write the table as CSV, where all entries are text.",
-            ) from None
+        except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
+            raise _several_types(str(name)) from None
     return pl.DataFrame(columns)
 
 
-def _check_labels(path: Path) -> None:
-    """Raise TableFileError where two codes of a column of SPSS have one label: pandas takes them for one value."""
-    labels = import_module("pyreadstat").read_sav(str(path), metadataonly=True)[1].variable_value_labels
-    for own in labels.values():
-        if len({str(label).strip() for label in own.values()}) < len(own):
-            raise _same_label(path, "SPSS", read="read_spss(path, convert_categoricals=False)")
+def _several_types(name: str) -> TableFileError:
+    return TableFileError(
+        f"the column {name!r}",
+        rule="of one type, and with a label for each value or for none",
+        got="several types",
+        hint="Mend it in the file, or write the table as CSV, where all entries are text.",
+    )
 
 
 def _same_label(path: Path, kind: Format, *, read: str) -> TableFileError:
@@ -231,12 +246,12 @@ def _same_label(path: Path, kind: Format, *, read: str) -> TableFileError:
 
 
 def _of_one_kind(column: pd.Series[Any]) -> pl.Series:
-    """A column as Polars has it; raises TypeError where its objects are truth values and numbers, which are equal."""
+    """A column as Polars has it; raises TypeError for objects of several types, some of which PyArrow takes for one."""
     if column.dtype == object:
-        there = column[column.notna()]
-        if there.empty:
+        kinds = set(map(type, column[column.notna()]))
+        if not kinds:
             return pl.Series(str(column.name), [None] * len(column), dtype=pl.Float64)
-        if 0 < sum(isinstance(entry, bool) for entry in there) < len(there):
+        if len(kinds) > 1 and kinds != {int, float}:
             raise TypeError
     return pl.from_pandas(column, nan_to_null=True)
 

@@ -93,6 +93,7 @@ def test_what_is_released_as_it_is_has_the_texts_of_the_file(column, role):
         (["true", "TRUE"], ["TRUE", "true"]),
         (["1e3", "1000"], ["1000", "1e3"]),
         (["-0.0", "0.0"], ["-0.0", "0.0"]),
+        (["inf", "1.0", "2.0"], ["1.0", "2.0", "inf"]),
         (["1", "2"], [1, 2]),
         (["true", "false"], [False, True]),
     ],

@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from puffer_frames.frames.arrow import own_entries
+from puffer_frames.frames.arrow import own_entries, stored_array
 from puffer_frames.frames.columns import Frame
 from puffer_frames.priors.prior import IndexArray
 
@@ -129,7 +129,7 @@ def own_array(column: Any, order: IndexArray | None = None, /) -> Any:
         values = values.copy() if order is None else values[order]
         return _own_objects(values) if dtype.kind == "O" else _one_nan(values)
     places = np.arange(len(column)) if order is None else order
-    array = column.array
+    array = stored_array(column.array, name=str(column.name)) if isinstance(dtype, pd.ArrowDtype) else column.array
     if isinstance(array, (pd.arrays.IntegerArray, pd.arrays.FloatingArray, pd.arrays.BooleanArray)):
         missing = np.asarray(column.isna())
         filled = column.to_numpy(dtype=dtype.numpy_dtype, na_value=dtype.numpy_dtype.type(0))
