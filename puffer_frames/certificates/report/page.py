@@ -240,7 +240,7 @@ def use_of(certificate: Fields, /) -> list[tuple[str, list[Claim]]]:
     if certificate.answers:
         return []
     if certificate.table:
-        margins = [claim("use-margins")] if "changed" in certificate.table else [claim("use-no-margins")]
+        margins = [claim("use-margins")] if certificate.changed else [claim("use-no-margins")]
         return [("All columns", [*margins, claim("use-table", secret=shown_names(certificate.secret))])]
     found = _of_noise(certificate)
     found += [(shown(name), _of_channel(certificate, name)) for name in certificate.channels]
@@ -513,7 +513,7 @@ def _columns(certificate: Fields) -> str:
     caption = "In the units of each column"
     if certificate.scales:
         caption += "; spread and error of a constant are estimated from the released values"
-    if "changed" in certificate.table:
+    if certificate.changed:
         caption = "Under the fitted network. Numbers are grouped into cells; a change is a move to another cell"
     return section(
         "columns",
