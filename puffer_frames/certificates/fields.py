@@ -63,7 +63,7 @@ _Figure: TypeAlias = Annotated[float, raw(type="number", minimum=0)]
 _Share: TypeAlias = Annotated[_Figure, limits(maximum=1)]
 _Size: TypeAlias = Annotated[float, _SIZE]
 _End: TypeAlias = Annotated[float, _END]
-_Time: TypeAlias = Annotated[str, limits(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")]
+_Time: TypeAlias = Annotated[str, limits(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}Z)?$")]
 _DIGEST = "[0-9a-f]{64}"
 _GIVEN: Any = Annotated[Any, raw(type=["string", "number", "boolean"])]
 _TEXT, _NUMBER, _SCALES = form_of(_Text), form_of(_Number), form_of(Mapping[str, _Number])
@@ -247,7 +247,8 @@ class Fields:
     dataset: str | None = None
     """What the table is."""
     created: _Time | None = None
-    """When it was released: UTC, as 2026-01-31T12:00:00Z."""
+    """When it was released, in UTC: the day, as 2026-01-31, or what the issuer said, as 2026-01-31T12:00:00Z. None of a
+    release from a seed of which nothing was said: it can be made again on any day."""
     intended_use: str | None = None
     """What the release is for."""
     contact: str | None = None

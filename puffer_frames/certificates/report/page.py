@@ -6,9 +6,9 @@ import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Protocol, runtime_checkable
 
+from puffer_frames.certificates.about import today
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.checklist import checklist
 from puffer_frames.certificates.report.columns import (
@@ -553,7 +553,7 @@ def _releases(found: Releases | None) -> str:
 def _signature(certificate: Fields, digest: tuple[str, str] | None) -> list[str]:
     state = claim("signed" if certificate.signature else "unsigned")
     rows = [
-        ("This page was made", f"{datetime.now(UTC).date().isoformat()}; puffer_frames {certificate.version}"),
+        ("This page was made", f"{today()}; puffer_frames {certificate.version}"),
         ("Fingerprint of the release", certificate.fingerprint),
     ]
     key = " --public-key KEY.pem" * bool(certificate.signature)
