@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from puffer_frames.certificates.facts import Facts
-from puffer_frames.certificates.fields import Fields
+from puffer_frames.certificates.fields import Fields, WholeTable
 from puffer_frames.certificates.forms import hints_of, since
 from puffer_frames.certificates.record import JSON_SCHEMA
 
@@ -37,7 +37,8 @@ def described(schema: Mapping[str, Any], kind: Any) -> dict[str, Any]:
 def documented() -> dict[str, Any]:
     """The whole of it."""
     schema = described(JSON_SCHEMA, Fields)
-    schema["properties"]["facts"] = described(schema["properties"]["facts"], Facts)
+    for name, kind in (("facts", Facts), ("table", WholeTable)):
+        schema["properties"][name] = described(schema["properties"][name], kind)
     return {name: schema.pop(name) for name in ("$schema", "title")} | {"description": _WHAT} | schema
 
 

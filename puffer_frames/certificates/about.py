@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -31,6 +32,17 @@ _UNSEEN = re.compile(
 def is_seen(name: str, /) -> bool:
     """Whether a name has no blanks at its ends and no character that nobody sees: two alike would count as two."""
     return name == name.strip() and name.isprintable() and not _UNSEEN.search(name)
+
+
+def today() -> str:
+    """The day in UTC; that of SOURCE_DATE_EPOCH where a build is to be repeated; raises ArgumentError for no number."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    try:
+        moment = datetime.now(UTC) if epoch is None else datetime.fromtimestamp(int(epoch), UTC)
+    except (ValueError, OverflowError, OSError):
+        hint = "Unset it, or write the seconds since 1970: export SOURCE_DATE_EPOCH=$(date +%s)."
+        raise ArgumentError("SOURCE_DATE_EPOCH", rule="a whole number", got="something else", hint=hint) from None
+    return moment.date().isoformat()
 
 
 def check_about(about: About, /) -> dict[str, str]:

@@ -10,6 +10,7 @@ from puffer_frames.certificates.facts import Facts
 from puffer_frames.certificates.forms import (
     Form,
     Since,
+    added,
     as_plain,
     by_name,
     entries,
@@ -57,9 +58,12 @@ _Names: TypeAlias = Annotated[tuple[str, ...], limits(uniqueItems=True)]
 _Named: TypeAlias = Annotated[_Names, limits(minItems=1)]
 _Number: TypeAlias = Annotated[float, limits(minimum=0)]
 _Positive: TypeAlias = Annotated[float, limits(exclusiveMinimum=0)]
+_Figure: TypeAlias = Annotated[float, raw(type="number", minimum=0)]
+"""As the file has it: a signature tells 50 from 50.0."""
+_Share: TypeAlias = Annotated[_Figure, limits(maximum=1)]
 _Size: TypeAlias = Annotated[float, _SIZE]
 _End: TypeAlias = Annotated[float, _END]
-_Time: TypeAlias = Annotated[str, limits(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")]
+_Time: TypeAlias = Annotated[str, limits(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}Z)?$")]
 _DIGEST = "[0-9a-f]{64}"
 _GIVEN: Any = Annotated[Any, raw(type=["string", "number", "boolean"])]
 _TEXT, _NUMBER, _SCALES = form_of(_Text), form_of(_Number), form_of(Mapping[str, _Number])
@@ -95,7 +99,44 @@ _CHANNEL = entries(
 _CAPS = form_of(Mapping[str, _Number | None])
 _STRATUM = entries(optional=("caps",), closed=False, given=form_of(tuple[_GIVEN, ...]), scales=_SCALES, caps=_CAPS)
 _PROCESSED = entries(round=form_of(bool), clip=form_of(tuple[_End, _End] | None))
+_SHARE, _FIGURE = form_of(_Share), form_of(_Figure)
+_REFITS = entries(closed=False, delta=_SHARE, tail=_FIGURE, auc=_SHARE)
+_ATTACKS = entries(closed=False, rows=form_of(_Several), auc=_SHARE, raw=_SHARE, shown=_FIGURE)
 _REFINED = entries(fingerprint=raw(type="string", pattern=f"^{_DIGEST}$"), epsilon=form_of(_Positive), scales=_SCALES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeTable:
+    """How a whole table was released column by column; changes are those under its network, in whole percents."""
+
+    planned: _Several
+    """Rows that the plan was made from."""
+    trees: _Several
+    """Trees of its network."""
+    smoothing: _Figure
+    """By how many rows each table of the network is drawn towards that of all secrets."""
+    order: _Named
+    """The columns in the order of their release."""
+    derived: Mapping[str, str]
+    """Columns that were computed from the release of another one."""
+    step: _Share
+    """Share of epsilon by which the loss may grow with one column."""
+    reader_loss: _Figure
+    """Bound of the loss for readers who know the row."""
+    cap: _Figure
+    """Bound of the loss for any reader."""
+    refits: Annotated[Mapping[str, float], _REFITS]
+    """Under networks fitted again: delta at epsilon, the loss of all but 1 % of the rows, the AUC of the best guess."""
+    attacks: Annotated[Mapping[str, float], _ATTACKS, Since(minor=6)] = field(default_factory=dict)
+    """The rows that attackers were tried on, their largest AUC, that from the raw columns, and the loss they showed."""
+    changed: Annotated[Mapping[str, _Share], Since(minor=6)] = field(default_factory=dict)
+    """Share of the values of a column that become another one, or one of another cell."""
+    changed_most: Annotated[Mapping[str, _Share], Since(minor=6)] = field(default_factory=dict)
+    """The same of the secret where it is largest."""
+    moved: Annotated[Mapping[str, _Figure] | None, form_of(Mapping[str, _Figure]), Since(minor=6)] = None
+    """How far numbers move between cells on average; empty without numbers."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Entries of a later version, kept as they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,14 +235,8 @@ class Fields:
     )
     """What was done to the noisy values of a column, at no cost: "round", whether they were rounded to integers, then
     "clip", the bounds to which they were clipped, or None."""
-    table: Annotated[Mapping[str, Any], raw(type="object"), Since(minor=6)] = field(default_factory=dict)
-    """For a whole table that was released column by column: the rows that the plan was made from ("planned"), its
-    network ("trees", "smoothing"), the columns in the order of their release ("order") and those computed from others
-    ("derived"), the share of epsilon of a column ("step"), the bounds for readers who know the row ("reader_loss") and
-    for any ("cap"); what was measured under networks fitted again ("refits") and by attackers ("attacks"). Under the
-    fitted network, in whole percents: the share of the values of a column that become another one, or one of another
-    cell ("changed"), of the secret where it is largest ("changed_most"), and how far numbers move between cells on
-    average ("moved")."""
+    table: Annotated[WholeTable | None, record(WholeTable), Since(minor=6)] = None
+    """How a whole table was released column by column, and what was measured of it."""
     rarest: Annotated[_Count | None, Since(minor=6)] = None
     """Rows that the secret with the fewest has at least: 1,000, 100, 20, or 0 for fewer. None where nothing is known of
     it, and of answers."""
@@ -212,7 +247,8 @@ class Fields:
     dataset: str | None = None
     """What the table is."""
     created: _Time | None = None
-    """When it was released: UTC, as 2026-01-31T12:00:00Z."""
+    """When it was released, in UTC: the day, as 2026-01-31, or what the issuer said, as 2026-01-31T12:00:00Z. None of a
+    release from a seed of which nothing was said: it can be made again on any day."""
     intended_use: str | None = None
     """What the release is for."""
     contact: str | None = None
@@ -237,6 +273,17 @@ class Fields:
     """Fields of a later version, kept as they are."""
 
     @property
+    def useless(self) -> tuple[str, ...]:
+        """Columns whose noise is larger than the error of one constant, their median, in place of every value."""
+        errors = self.expected_error
+        return tuple(name for name, one in self.estimated.items() if errors.get(name, 0.0) > one.constant_error)
+
+    @property
+    def changed(self) -> Mapping[str, float]:
+        """The share of changed values per column of a whole table, where the record has it."""
+        return {} if self.table is None else self.table.changed
+
+    @property
     def assumptions(self) -> tuple[str, ...]:
         """The sentences of `statements`."""
         return tuple(statement.text for statement in self.statements)
@@ -248,25 +295,21 @@ class Fields:
         """
         if name == "facts":
             return has_facts(self.schema)
-        default = _ADDED.get(name)
-        if default is None:
-            return True
-        return bool(getattr(self, name) != (default.default if default.default is not MISSING else {}))
+        return name not in added(Fields) or getattr(self, name) != added(Fields)[name]
 
 
 FORMS: Mapping[str, Form] = {name: form_of(hint) for name, hint in hints_of(Fields).items()}
 """How each field is written."""
-_ADDED = {each.name: each for each in fields(Fields) if each.name in FORMS and since(hints_of(Fields)[each.name])}
 REQUIRED = [each.name for each in fields(Fields) if each.default is MISSING and each.default_factory is MISSING]
 """Fields that every record has, beside its version."""
 
 
 def has_facts(schema: str, /) -> bool:
     """Whether records of this schema have facts as fields."""
-    return second_number(schema) >= since(hints_of(Fields)["facts"])
+    return numbers_of(schema)[1] >= since(hints_of(Fields)["facts"])
 
 
-def second_number(schema: str, /) -> int:
-    """The second number of a version of the record; 0 for none."""
-    rest = schema.partition(".")[2]
-    return int(rest) if rest.isascii() and rest.isdigit() else 0
+def numbers_of(schema: str, /) -> list[int]:
+    """Both numbers of a version of the record; 0 for what is none."""
+    first, _, second = schema.partition(".")
+    return [int(text) if text.isascii() and text.isdigit() else 0 for text in (first, second)]

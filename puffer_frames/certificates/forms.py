@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -86,19 +86,29 @@ def since(hint: Any, /) -> int:
     return max((note.minor for note in get_args(hint)[1:] if isinstance(note, Since)), default=0)
 
 
+@cache
+def added(kind: Any, /) -> Mapping[str, Any]:
+    """Fields that came later, and what they are where a record lacks them."""
+    later = [each for each in fields(kind) if each.name != "extra" and since(hints_of(kind)[each.name])]
+    return {each.name: {} if each.default is MISSING else each.default for each in later}
+
+
 def record(kind: Any, /, **other: Form) -> Form:
     """The form of a dataclass, some of whose fields have other forms than their types say."""
     forms = {name: other.get(name) or form_of(hint) for name, hint in hints_of(kind).items()}
-    extra = any(each.name == "extra" for each in fields(kind))
+    extra, later = any(each.name == "extra" for each in fields(kind)), added(kind)
 
     def write(value: Any) -> dict[str, Any]:
-        return (dict(value.extra) if extra else {}) | {n: form.write(getattr(value, n)) for n, form in forms.items()}
+        found = {name: getattr(value, name) for name in forms}
+        plain = {n: forms[n].write(entry) for n, entry in found.items() if n not in later or entry != later[n]}
+        return (dict(value.extra) if extra else {}) | plain
 
     def read(plain: Mapping[str, Any]) -> Any:
         rest = {"extra": {name: entry for name, entry in plain.items() if name not in forms}} if extra else {}
-        return kind(**{name: form.read(plain[name]) for name, form in forms.items()}, **rest)
+        return kind(**{name: form.read(plain[name]) for name, form in forms.items() if name in plain}, **rest)
 
-    return Form(schema=object_schema(forms, required=list(forms), closed=not extra), write=write, read=read)
+    required = [name for name in forms if name not in later]
+    return Form(schema=object_schema(forms, required=required, closed=not extra), write=write, read=read)
 
 
 def entries(*, optional: Collection[str] = (), closed: bool = True, **forms: Form) -> Form:

@@ -556,7 +556,7 @@ class Published(Fields):
         Parameters
         ----------
         published : str, optional
-            Date of the release, as 2026-01-31; by default that of `created`.
+            Date of the release, as 2026-01-31; by default that of the certificate.
         authors : list of str
             Who fills out the record; by default the issuer.
         region : str, optional

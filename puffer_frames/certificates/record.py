@@ -6,9 +6,9 @@ import base64
 import binascii
 import json
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -18,11 +18,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
 from puffer_frames.certificates.facts import are_said, facts_of
-from puffer_frames.certificates.fields import FORMS, REQUIRED, SCHEMA, Fields, has_facts, second_number
+from puffer_frames.certificates.fields import FORMS, REQUIRED, SCHEMA, Fields, has_facts, numbers_of
 from puffer_frames.certificates.forms import object_schema
 from puffer_frames.certificates.published import Published
 from puffer_frames.certificates.sentences import SENTENCES, WARNINGS, say
-from puffer_frames.certificates.text import certificate_rows, certificate_title, is_of_other_rows
+from puffer_frames.certificates.text import certificate_rows, certificate_title
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, UncoveredFrameError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.matching import compare, require_rows, unknown_names
@@ -52,10 +52,11 @@ def check_plain(plain: object, /) -> None:
     if not isinstance(plain, Mapping):
         raise refused(f"a {type(plain).__name__}")
     given = str(plain.get("schema"))
-    if _major(given) > _major(SCHEMA):
+    newest = numbers_of(SCHEMA)[0]
+    if numbers_of(given)[0] > newest:
         raise ArgumentError(
             "the certificate's record",
-            rule=f"of schema {_major(SCHEMA)}, which this version of the package knows",
+            rule=f"of schema {newest}, which this version of the package knows",
             got=f"schema {given[:20]}",
             hint="Read it with a later version of puffer_frames.",
         )
@@ -98,7 +99,7 @@ def _check_sentences(plain: Mapping[str, Any]) -> None:
     keys = {statement["key"] for statement in plain["statements"]}
     if not set(plain.get("warnings", ())) <= keys:
         raise refused("a warning without its sentence")
-    if second_number(plain["schema"]) >= _WITH_WARNINGS and not keys & set(WARNINGS) <= set(plain.get("warnings", ())):
+    if numbers_of(plain["schema"])[1] >= _WITH_WARNINGS and not keys & set(WARNINGS) <= set(plain.get("warnings", ())):
         raise refused("a sentence that warns and is not among the warnings")
     wrong = [s["key"] for s in plain["statements"] if s["key"] in SENTENCES and s["kind"] != SENTENCES[s["key"]][0]]
     if wrong:
@@ -129,8 +130,7 @@ def _mandatory(plain: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     if plain["noise"] == "sequential":
         yield from ((key,) for key in ("table-loss", "table-readers", "table-planned", "table-laws", "table-some"))
         yield ("table-again",)
-        if "changed" in plain["table"]:
-            yield from (("table-changed",), ("table-figures",))
+        yield from (("table-changed",), ("table-figures",)) if "changed" in plain["table"] else ()
     if plain["kept"]:
         yield ("kept",)
     if plain.get("given"):
@@ -155,9 +155,10 @@ def _check_columns(plain: Mapping[str, Any]) -> None:
         raise refused("scales or channels of other columns than those that were released")
     if (plain["noise"] == "sequential") != bool(plain.get("table")):
         raise refused("a table that was released column by column without its figures, or figures of another release")
-    table = plain.get("table", {})
-    if "changed" in table and not _are_changes(table, set(plain["public"])):
-        raise refused("shares of changed values that are none, or of other columns")
+    table = plain.get("table") or {}
+    changed, most, moved = (set(table.get(name, ())) for name in ("changed", "changed_most", "moved"))
+    if changed != most or not moved <= changed or ("changed" in table and changed != set(plain["public"])):
+        raise refused("shares of changed values of other columns")
     if not set(plain.get("processed", ())) <= columns:
         raise refused("something done to noisy values of a column that has none")
     if set(plain["public"]) & set(plain["kept"]):
@@ -165,20 +166,6 @@ def _check_columns(plain: Mapping[str, Any]) -> None:
     _check_channels(plain)
     _check_strata(plain, columns)
     _check_refined(plain)
-
-
-def _are_changes(table: Mapping[str, Any], public: set[str]) -> bool:
-    """Whether a table has numbers for each column, and for some of them how far they move."""
-    found = [table.get(name) for name in ("changed", "changed_most", "moved")]
-    told = [each for each in found if isinstance(each, Mapping)]
-    if len(told) < len(found) or not set(told[0]) == set(told[1]) == public >= set(told[2]):
-        return False
-    most = (1, 1, math.inf)  # two of them are shares
-    return all(
-        isinstance(number, int | float) and 0 <= number <= top
-        for each, top in zip(told, most, strict=True)
-        for number in each.values()
-    )
 
 
 def _check_channels(plain: Mapping[str, Any]) -> None:
@@ -218,11 +205,6 @@ def _check_refined(plain: Mapping[str, Any]) -> None:
     digests = [found["fingerprint"] for found in chain if found["fingerprint"]]
     if len(set(digests)) < len(digests):
         raise refused("a release that refines itself")
-
-
-def _major(version: str) -> int:
-    first = version.partition(".")[0]
-    return int(first) if first.isascii() and first.isdigit() else 0
 
 
 def _exceeds(measured: Mapping[str, Any], epsilon: float, delta: float) -> bool:
@@ -267,13 +249,13 @@ _CONTEXT = b"puffer_frames certificate\0"
 
 def sign(record: Mapping[str, Any], private_key: PrivateKey, /) -> str:
     """The signature of a record in JSON types, in base64; raises ArgumentTypeError for what is no private key."""
-    key = _private(private_key)
+    key: Ed25519PrivateKey = _loaded(private_key, Ed25519PrivateKey, partial(load_pem_private_key, password=None))
     return base64.b64encode(key.sign(_message(record))).decode()
 
 
 def is_signed_by(record: Mapping[str, Any], public_key: PublicKey, /) -> bool:
     """Whether the record holds a signature of this key; raises ArgumentTypeError for what is no public key."""
-    key, found = _public(public_key), record.get("signature")
+    key, found = _loaded(public_key, Ed25519PublicKey, load_pem_public_key), record.get("signature")
     if not isinstance(found, str):
         return False
     try:
@@ -289,37 +271,21 @@ def _message(record: Mapping[str, Any]) -> bytes:
     return _CONTEXT + json.dumps(signed, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
 
-def _private(key: PrivateKey) -> Ed25519PrivateKey:
+def _loaded(key: object, kind: Any, load: Callable[[bytes], object]) -> Any:
+    """The key, or that of its PEM."""
+    loaded = key
     if isinstance(key, bytes):
         try:
-            loaded: object = load_pem_private_key(key, password=None)
+            loaded = load(key)
         except (ValueError, TypeError, UnsupportedAlgorithm):
             loaded = None
-    else:
-        loaded = key
-    if not isinstance(loaded, Ed25519PrivateKey):
-        raise _not_a_key("private_key", "private", key)
-    return loaded
-
-
-def _public(key: PublicKey) -> Ed25519PublicKey:
-    if isinstance(key, bytes):
-        try:
-            loaded: object = load_pem_public_key(key)
-        except (ValueError, TypeError, UnsupportedAlgorithm):
-            loaded = None
-    else:
-        loaded = key
-    if not isinstance(loaded, Ed25519PublicKey):
-        raise _not_a_key("public_key", "public", key)
-    return loaded
-
-
-def _not_a_key(role: str, kind: str, given: object) -> ArgumentTypeError:
-    return ArgumentTypeError(
-        role,
-        rule=f"an Ed25519 {kind} key of the package cryptography, or its PEM without a password as bytes",
-        got="other bytes" if isinstance(given, bytes) else f"a {type(given).__name__}",
+    if isinstance(loaded, kind):
+        return loaded
+    word = "private" if issubclass(Ed25519PrivateKey, kind) else "public"
+    raise ArgumentTypeError(
+        f"{word}_key",
+        rule=f"an Ed25519 {word} key of the package cryptography, or its PEM without a password as bytes",
+        got="other bytes" if isinstance(key, bytes) else f"a {type(key).__name__}",
         hint="Make one with Ed25519PrivateKey.generate(); its public_key() is the other half.",
     )
 
@@ -352,7 +318,7 @@ def _losses(certificate: Fields, name: str) -> list[tuple[str, float, str]]:
     """Under the observed law, and under wider ones, as the certificate has them."""
     observed = certificate.observed[name]
     upper = (observed.hockey_stick if certificate.delta else observed.pure_loss).upper
-    wider = {} if is_of_other_rows(certificate) else certificate.wider.get(name, {})  # of the table of the plan
+    wider = {} if certificate.facts.other_rows else certificate.wider.get(name, {})  # of the table of the plan
     found = {"observed law": rounded_up(upper, digits=_DIGITS)} | dict(wider)
     return [(_short(law), loss, f"{loss:.4g}" if math.isfinite(loss) else "no bound") for law, loss in found.items()]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from puffer_frames.certificates.about import FIELDS
-from puffer_frames.certificates.fields import Fields
+from puffer_frames.certificates.fields import Fields, WholeTable
 from puffer_frames.certificates.sentences import warnings_of
 from puffer_frames.certificates.statement import of_keys, of_kind
 from puffer_frames.frames.stamps.fingerprint import fingerprint_text
@@ -54,11 +54,6 @@ class Headline:
     delta: float
     exceeds: bool
     """Whether it is more than was asked for."""
-
-
-def is_of_other_rows(certificate: Fields, /) -> bool:
-    """Whether the released rows are not those that the plan was made from."""
-    return certificate.facts.other_rows
 
 
 def headline(certificate: Fields, /) -> Headline:
@@ -136,8 +131,8 @@ def certificate_rows(certificate: Fields, /) -> Rows:
         rows.append(("not released", shown_names(certificate.withheld)))
     rows.append(("meaning", meaning_text(certificate)))
     rows += [("channel", text) for text in channel_texts(certificate)]
-    if "changed" in certificate.table:
-        rows.append(("changed", _changed_text(certificate)))
+    if certificate.table and certificate.changed:
+        rows.append(("changed", _changed_text(certificate.table)))
     if certificate.scales:
         rows += [
             ("noise", _noise_text(certificate)),
@@ -258,13 +253,12 @@ def channel_texts(certificate: Fields, /) -> list[str]:
     return texts
 
 
-def _changed_text(certificate: Fields) -> str:
+def _changed_text(found: WholeTable) -> str:
     """What a release of a whole table does to each column under its network."""
-    found = certificate.table
     texts = []
-    for name, share in found["changed"].items():
-        far = f", moved by {found['moved'][name]:g} from cell to cell" if name in found["moved"] else ""
-        texts.append(f"{shown(name)} {100 * share:.0f} % (of a secret {100 * found['changed_most'][name]:.0f} %{far})")
+    for name, share in found.changed.items():
+        far = "".join(f", moved by {far:g} from cell to cell" for of, far in (found.moved or {}).items() if of == name)
+        texts.append(f"{shown(name)} {100 * share:.0f} % (of a secret {100 * found.changed_most[name]:.0f} %{far})")
     return f"values that become others, or numbers that get another cell of values, on average: {', '.join(texts)}"
 
 
@@ -291,13 +285,12 @@ def _usefulness_texts(certificate: Fields) -> list[str]:
     for name, found in certificate.estimated.items():
         of = f" of {shown(name)}" if len(certificate.scales) > 1 else " of the column"
         of += " as clipped" * (name in certificate.facts.clipped)
-        spread = f"{'below' if found.spread_is_bound else 'about'} {found.spread:.2g}"
-        constant = f"{'below' if found.constant_error_is_bound else 'about'} {found.constant_error:.2g}"
+        spread, constant = found.texts
         text = (
             f"the spread{of} (standard deviation) is {spread}; their median in place of every value would have a mean "
             f"error {constant}. Both are estimated from the released values."
         )
-        if certificate.expected_error.get(name, 0.0) > found.constant_error:
+        if name in certificate.useless:
             text += " The noise is larger than that error: single values are of no use; means of many may be."
         texts.append(text)
     return texts
@@ -305,7 +298,7 @@ def _usefulness_texts(certificate: Fields) -> list[str]:
 
 def _useless_text(certificate: Fields) -> str:
     """The columns, where there are many, whose noise is larger than the error of one constant."""
-    useless = [n for n, found in certificate.estimated.items() if certificate.expected_error[n] > found.constant_error]
+    useless = certificate.useless
     if not useless:
         return "in every column the noise is smaller than the error of its median in place of every value"
     names = "every column" if len(useless) == len(certificate.estimated) else shown_names(useless)

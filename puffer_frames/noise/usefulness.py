@@ -37,6 +37,12 @@ class Usefulness:
     constant_error_is_bound: bool
     """True where it is smaller than that, and the noise hides how small."""
 
+    @property
+    def texts(self) -> list[str]:
+        """Spread and error of a constant in words."""
+        figures = (self.spread, self.spread_is_bound), (self.constant_error, self.constant_error_is_bound)
+        return [f"{'below' if is_bound else 'about'} {figure:.2g}" for figure, is_bound in figures]
+
 
 def evenly(values: FloatArray, /, *, most: int = MOST_VALUES) -> FloatArray:
     """At most so many values, evenly spread over the array."""

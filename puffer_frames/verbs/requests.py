@@ -11,7 +11,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias, Ty
 
 from numpy.typing import ArrayLike
 
-from puffer_frames.certificates.about import About, check_about
+from puffer_frames.certificates.about import About, check_about, today
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError, CallError, short_traceback
 from puffer_frames.frames.columns import REST, Name, NativeFrame, Typed, as_names, selected
@@ -293,7 +293,8 @@ class Drawing:
         """Raises ArgumentError, ArgumentTypeError."""
         about = check_about(arguments.about)
         book = as_ledger(arguments.ledger, dataset=about.get("dataset"))
-        return cls(rng=check_rng(arguments.rng), about=about, ledger=book)
+        found = cls(rng=check_rng(arguments.rng), about=about, ledger=book)
+        return found if found.seeded else replace(found, about={"created": today(), **about})
 
     @property
     def seeded(self) -> bool:

@@ -11,6 +11,7 @@ from conftest import build_frame, few, laid_out
 
 import puffer_frames
 from puffer_frames import Layout, Noise, Strata, Unit, calibrate, certificate_of, compose, verify
+from puffer_frames.certificates.about import today
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, UncoveredFrameError
 from puffer_frames.verbs.ledgers.composition import without_refined
 
@@ -128,7 +129,7 @@ def test_what_an_office_says_is_kept(key):
     about = {"dataset": "people", "issuer": "Office", "created": "2026-01-31T12:00:00Z"}
     first = plan.release(PEOPLE, about=about)
     second = plan.refine(PEOPLE, first, epsilon=0.8, key=key).puffer.certificate
-    assert (second.dataset, second.issuer, second.created) == ("people", "Office", None)
+    assert (second.dataset, second.issuer, second.created) == ("people", "Office", today())
     third = plan.refine(PEOPLE, first, epsilon=0.8, key=key, about={"issuer": "Other"}).puffer.certificate
     assert (third.dataset, third.issuer, third.fingerprint) == ("people", "Other", second.fingerprint)
     for other in (

@@ -4,15 +4,16 @@ import copy
 import json
 import runpy
 from dataclasses import fields, replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 
 import jsonschema
 import pytest
 from certificate_cases import PEOPLE, certificate_of_case, said_of, set_in
 
-from puffer_frames import Certificate, Layout, aggregate, histogram, privatize
+from puffer_frames import Certificate, Layout, Ledger, aggregate, calibrate, histogram, privatize
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.noise.stream import ReleaseKey
 
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "certificate.schema.json"
 
@@ -170,6 +171,33 @@ def test_created_is_in_utc(zone):
         histogram(PEOPLE.assign(t=range(len(PEOPLE))), state="group", time="t", epsilon=1.0, about={"created": moment}),
     ):
         assert answer.puffer.certificate.created == "2026-01-31T12:00:00Z"
+
+
+def test_a_release_has_its_day_and_one_from_a_seed_has_none(monkeypatch, tmp_path):
+    """The day is signed, in the ledger, on the page, and nothing else differs between two days."""
+    asked = {"secret": "group", "public": "score", "epsilon": 1.0, "about": {"dataset": "people"}}
+    plan, book = calibrate(PEOPLE, secret="group", public="score", epsilon=1.0), Ledger(tmp_path / "book.jsonl")
+    found, fixed = [], ReleaseKey(b"k" * 32)
+    for seconds in (0, 86_400):
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", str(seconds))
+        found.append(plan.release(PEOPLE, rng=fixed, about=asked["about"], ledger=book).puffer.certificate)
+    assert [one.created for one in found] == ["1970-01-01", "1970-01-02"]
+    assert replace(found[0], created=found[1].created) == found[1]
+    assert [one.certificate for one in book.entries()] == found
+    assert Certificate.from_dict(found[0].to_dict()) == found[0]
+    assert "1970-01-01" in str(found[0])
+    assert "1970-01-01" in found[0].to_registry(region="Earth")
+    answer = histogram(PEOPLE.assign(t=range(len(PEOPLE))), state="group", time="t", epsilon=1.0)
+    assert answer.puffer.certificate.created == "1970-01-02"
+    assert privatize(PEOPLE, **asked, rng=1).puffer.certificate.created is None
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
+    with pytest.raises(ArgumentError, match="SOURCE_DATE_EPOCH"):
+        privatize(PEOPLE, **asked, ledger=book)
+    assert len(book.entries()) == 2
+    assert privatize(PEOPLE, **asked, rng=1).puffer.certificate.created is None
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    certificate = privatize(PEOPLE, **asked).puffer.certificate
+    assert abs(date.fromisoformat(certificate.created) - datetime.now(UTC).date()) <= timedelta(days=1)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from puffer_frames import Certificate
 from puffer_frames.certificates.facts import Facts
+from puffer_frames.certificates.fields import WholeTable
 from puffer_frames.errors import ArgumentTypeError
 
 KEY, OTHER_KEY = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
@@ -63,6 +64,9 @@ def test_an_edit_of_any_field_is_found(released, name):
         "strata": ({"given": ("x",), "scales": {"score": 1.0}},), "unit_rows": 2, "releases": 2,
         "processed": {"score": {"round": True, "clip": None}}, "facts": Facts(seeded=True),
         "refines": ({"fingerprint": "0" * 64, "epsilon": 0.1, "scales": {"score": 9.0}},),
+        "table": WholeTable(
+            planned=1, trees=1, smoothing=1, order=("score",), derived={}, step=1, reader_loss=1, cap=1, refits={}
+        ),
     }  # fmt: skip
     value = edits.get(name, ("x",) if isinstance(getattr(signed, name), tuple) else "changed")
     assert value != getattr(signed, name)

@@ -86,7 +86,8 @@ def test_what_an_issuer_says_is_named_and_what_nobody_said_too(tmp_path):
     assert page.row("When") == ["2026-01-31T12:00:00Z"]
     assert page.row("Why this epsilon") == ["NIST", "Our committee's usual value. (said)"]
     page, _ = page_of(certificate_of_case("release"), tmp_path)
-    for head in ("Data set", "Issued by", "When", "For what use", "For whom", "On what legal basis", "Contact"):
+    assert page.row("When") == [certificate_of_case("release").created]
+    for head in ("Data set", "Issued by", "For what use", "For whom", "On what legal basis", "Contact"):
         assert page.row(head) == ["not said"]
     assert page.row("After the release, and in an incident")[1].startswith("Not said when")
     assert page.row("Why this epsilon")[1].startswith("Not said")

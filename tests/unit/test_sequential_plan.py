@@ -105,7 +105,7 @@ def test_the_loss_of_every_released_row_is_within_epsilon(plan, people):
 def test_an_audit_finds_a_column_that_was_put_back_where_it_would_have_changed(plan, people):
     released = plan.release(people)
     certificate = certificate_of(released)
-    shares, found = certificate.table["changed"], {}
+    shares, found = certificate.table.changed, {}
     for name in shares:
         report = audit(people, released.assign(**{name: people[name]}), certificate=certificate)
         (found[name],) = (each.result for each in report.checks if each.name == "raw columns")
@@ -113,7 +113,7 @@ def test_an_audit_finds_a_column_that_was_put_back_where_it_would_have_changed(p
         name: "failed" if 1500 * (share - 0.005) > 13.8 else "information" for name, share in shares.items()
     }
     assert "failed" in found.values()
-    rare = replace(certificate, table={**certificate.table, "changed": dict.fromkeys(shares, 0.01)})
+    rare = replace(certificate, table=replace(certificate.table, changed=dict.fromkeys(shares, 0.01)))
     report = audit(people, released.assign(town=people["town"]), certificate=rare)
     assert [each.result for each in report.checks if each.name == "raw columns"] == ["information"]
 
@@ -124,9 +124,9 @@ def test_its_certificate(plan, people, tmp_path):
     assert Certificate.from_dict(certificate.to_dict()) == certificate
     keys = [statement.key for statement in certificate.statements]
     assert {"table-loss", "table-readers", "table-refits", "table-attacks", "table-planned", "table-some"} <= set(keys)
-    assert certificate.table["derived"] == {"code": "town"}
-    assert certificate.table["planned"] == plan.planned == 1050
-    assert certificate.table["attacks"]["auc"] == max(plan.held.best)
+    assert certificate.table.derived == {"code": "town"}
+    assert certificate.table.planned == plan.planned == 1050
+    assert certificate.table.attacks["auc"] == max(plan.held.best)
     assert "at most e^1 = 2.72" in str(certificate)
     with pytest.raises(CalibrationError, match="column by column"):
         compose([released, plan.release(people)])
@@ -216,7 +216,7 @@ def test_expected_changes_follow_from_the_plan_and_are_near_what_a_release_does(
         other = released[name] != people[name]
         assert abs(changes[name].share - other.mean()) < 0.05
         assert abs(changes[name].most - other.groupby(people["group"]).mean().max()) < 0.07
-        assert certificate.table["changed"][name] == round(changes[name].share, 2)
+        assert certificate.table.changed[name] == round(changes[name].share, 2)
     assert abs(changes["age"].share - plan.kept.changed["age"]) < 0.05
     assert changes["code"].distance == pytest.approx(changes["code"].share)  # its values are 1 and 2
     with pytest.raises(ArgumentError, match="expected share of changed values"):
@@ -225,25 +225,29 @@ def test_expected_changes_follow_from_the_plan_and_are_near_what_a_release_does(
     assert load_plan(tmp_path / "plan.json").changes == changes
     with_none = [replace(step, moves=None) for step in plan.plan.steps]
     earlier = replace(plan.fitted, plan=replace(plan.plan, steps=tuple(with_none)))
-    assert "changed" not in table_record(earlier)
+    assert not table_record(earlier).changed
     assert not {s.key for s in _measured(earlier)} & {"table-changed", "table-figures"}
     plain = certificate.to_dict()
     over = dict.fromkeys(plain["table"]["changed"], 7.0)
-    for name, value in (
-        ("changed", {}),
-        ("changed", over),
-        ("changed_most", {**plain["table"]["changed"], "age": "much"}),
-        ("moved", 3),
+    for name, value, message in (
+        ("changed", {}, "shares of changed values of other columns"),
+        ("changed", over, r"table\.changed\.age"),
+        ("changed_most", {**plain["table"]["changed"], "age": "much"}, r"table\.changed_most\.age"),
+        ("moved", 3, r"table\.moved"),
     ):
-        with pytest.raises(ArgumentError, match="shares of changed values"):
+        with pytest.raises(ArgumentError, match=message):
             Certificate.from_dict(plain | {"table": plain["table"] | {name: value}})
+    earlier = {name: entry for name, entry in plain["table"].items() if name not in ("attacks", "moved")}
+    for table in (plain["table"], earlier | {"smoothing": 50, "moved": {}, "later": [1]}):  # as a signature covers it
+        written = json.dumps(Certificate.from_dict(plain | {"table": table}).to_dict()["table"], sort_keys=True)
+        assert written == json.dumps(table, sort_keys=True)
     with pytest.raises(ArgumentError, match="table-figures"):
         Certificate.from_dict(
             plain | {"statements": [one for one in plain["statements"] if one["key"] != "table-figures"]}
         )
     certificate.report(tmp_path / "page.html")
     page = Page((tmp_path / "page.html").read_text())
-    share = f"about {100 * certificate.table['changed']['town']:.0f} %"
+    share = f"about {100 * certificate.table.changed['town']:.0f} %"
     assert page.row("town")[1] == share
     assert "at most its share of changed values" in page.text
     assert page.row("networks fitted again")[0].endswith("in 99 % of rows")

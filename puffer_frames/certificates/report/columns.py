@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from puffer_frames.certificates.fields import Fields
+from puffer_frames.certificates.fields import Fields, WholeTable
 from puffer_frames.certificates.report.markup import EMPTY, Bar, bars
 from puffer_frames.certificates.report.words import Claim, claim
-from puffer_frames.certificates.text import channel_texts, headline, is_of_other_rows, scale_text
+from puffer_frames.certificates.text import channel_texts, headline, scale_text
 from puffer_frames.numbers.presentation import at_most, plain, rounded_up, shown, shown_names
 
 _HEADS = ("Column", "What was done", "Scale", "Mean error", "Spread", "Error of a constant")
@@ -32,10 +32,11 @@ def column_rows(certificate: Fields, /) -> list[tuple[str, ...]]:
         printed = EMPTY if error is None else f"{error:.4g}"
         named = _listed(names)
         rows.append((named, text.removeprefix(f"{named}: "), EMPTY, printed, EMPTY, EMPTY))
-    derived = certificate.table.get("derived", {})
-    drawn = tuple(name for name in certificate.table.get("order", ()) if name not in derived)
-    if "changed" in certificate.table:
-        rows, drawn, derived = [_changed(certificate, name) for name in certificate.public], (), {}
+    whole = certificate.table
+    derived = {} if whole is None else whole.derived
+    drawn = () if whole is None else tuple(name for name in whole.order if name not in derived)
+    if whole is not None and whole.changed:
+        rows, drawn, derived = [_changed(whole, name) for name in certificate.public], (), {}
     beside = "beside the answers: labels, and figures of the noise" if certificate.answers else "released as it was"
     fates = (
         (drawn, "each value was replaced by a random one of its column, often by its own"),
@@ -49,18 +50,17 @@ def column_rows(certificate: Fields, /) -> list[tuple[str, ...]]:
 
 def column_heads(certificate: Fields, /) -> tuple[str, ...]:
     """The heads of the table whose rows these are."""
-    return _CHANGED_HEADS if "changed" in certificate.table else _HEADS
+    return _CHANGED_HEADS if certificate.changed else _HEADS
 
 
-def _changed(certificate: Fields, name: str) -> tuple[str, ...]:
+def _changed(found: WholeTable, name: str) -> tuple[str, ...]:
     """A column of a whole table, and what a release does to it under the network."""
-    found = certificate.table
-    source, far = found["derived"].get(name), found["moved"].get(name)
+    source, far = found.derived.get(name), (found.moved or {}).get(name)
     return (
         shown(name),
         f"computed from the released {shown(source)}" if source else "replaced at random",
-        f"about {100 * found['changed'][name]:.0f} %",
-        f"about {100 * found['changed_most'][name]:.0f} %",
+        f"about {100 * found.changed[name]:.0f} %",
+        f"about {100 * found.changed_most[name]:.0f} %",
         EMPTY if far is None else f"about {far:g}",
     )
 
@@ -75,12 +75,9 @@ def _noisy(certificate: Fields, name: str) -> tuple[str, ...]:
     scale = certificate.scales[name]
     found = certificate.estimated.get(name)
     error = f"{certificate.expected_error[name]:.4g}" + " (of the noise)" * bool(certificate.facts.replaced)
-    spread = constant = EMPTY
-    if found is not None:
-        spread = f"{'below' if found.spread_is_bound else 'about'} {found.spread:.2g}"
-        constant = f"{'below' if found.constant_error_is_bound else 'about'} {found.constant_error:.2g}"
     done = f"{certificate.noise} noise" if scale else "no noise was needed"
-    return (shown(name), done, scale_text(certificate, name), error, spread, constant)
+    beside = [EMPTY, EMPTY] if found is None else found.texts
+    return (shown(name), done, scale_text(certificate, name), error, *beside)
 
 
 def _listed(names: tuple[str, ...]) -> str:
@@ -90,9 +87,7 @@ def _listed(names: tuple[str, ...]) -> str:
 
 def useless(certificate: Fields, /) -> list[Claim]:
     """Columns whose noise is larger than the error of one constant."""
-    found = certificate.estimated.items()
-    names = [name for name, one in found if certificate.expected_error.get(name, 0.0) > one.constant_error]
-    return [claim("useless", names=_listed(tuple(names)))] if names else []
+    return [claim("useless", names=_listed(certificate.useless))] if certificate.useless else []
 
 
 def error_pictures(certificate: Fields, /) -> list[str]:
@@ -103,11 +98,8 @@ def error_pictures(certificate: Fields, /) -> list[str]:
             f"error-{k}",
             name,
             error=certificate.expected_error[name],
-            spread=(one.spread, f"{'below' if one.spread_is_bound else 'about'} {one.spread:.2g}"),
-            constant=(
-                one.constant_error,
-                f"{'below' if one.constant_error_is_bound else 'about'} {one.constant_error:.2g}",
-            ),
+            spread=(one.spread, one.texts[0]),
+            constant=(one.constant_error, one.texts[1]),
         )
         for k, (name, one) in enumerate(found)
     ]
@@ -136,7 +128,7 @@ def robustness(certificate: Fields, /) -> list[tuple[str, float, str]]:
     if most.exceeds:
         rows.insert(0, (_OF_ROWS, *at_most(math.inf if math.isinf(most.epsilon) else most.delta or most.epsilon)))
     channel = certificate.theorem == "channel" or bool(certificate.table)
-    of_plan = " of the plan" * is_of_other_rows(certificate)  # whose figures these are, not those of the rows
+    of_plan = " of the plan" * certificate.facts.other_rows  # whose figures these are, not those of the rows
     ranges = f"domain, or the range of the table{of_plan}" if of_plan else "range or domain"
     named = {
         "population": f"every law that the table{of_plan} does not refute at 95 %",
@@ -147,7 +139,7 @@ def robustness(certificate: Fields, /) -> list[tuple[str, float, str]]:
         if losses:
             rows.append((laws, *at_most(max(losses))))
         elif certificate.table:
-            tail = certificate.table["refits"]["tail"]
+            tail = certificate.table.refits["tail"]
             rows.append(("networks fitted again", tail, f"{rounded_up(tail, digits=3):g} in 99 % of rows"))
         elif not certificate.answers and not (channel and word == "any law"):
             alone = certificate.facts.whole_rows or bool(certificate.strata)

@@ -6,9 +6,9 @@ import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Protocol, runtime_checkable
 
+from puffer_frames.certificates.about import today
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.checklist import checklist
 from puffer_frames.certificates.report.columns import (
@@ -240,7 +240,7 @@ def use_of(certificate: Fields, /) -> list[tuple[str, list[Claim]]]:
     if certificate.answers:
         return []
     if certificate.table:
-        margins = [claim("use-margins")] if "changed" in certificate.table else [claim("use-no-margins")]
+        margins = [claim("use-margins")] if certificate.changed else [claim("use-no-margins")]
         return [("All columns", [*margins, claim("use-table", secret=shown_names(certificate.secret))])]
     found = _of_noise(certificate)
     found += [(shown(name), _of_channel(certificate, name)) for name in certificate.channels]
@@ -513,7 +513,7 @@ def _columns(certificate: Fields) -> str:
     caption = "In the units of each column"
     if certificate.scales:
         caption += "; spread and error of a constant are estimated from the released values"
-    if "changed" in certificate.table:
+    if certificate.changed:
         caption = "Under the fitted network. Numbers are grouped into cells; a change is a move to another cell"
     return section(
         "columns",
@@ -553,7 +553,7 @@ def _releases(found: Releases | None) -> str:
 def _signature(certificate: Fields, digest: tuple[str, str] | None) -> list[str]:
     state = claim("signed" if certificate.signature else "unsigned")
     rows = [
-        ("This page was made", f"{datetime.now(UTC).date().isoformat()}; puffer_frames {certificate.version}"),
+        ("This page was made", f"{today()}; puffer_frames {certificate.version}"),
         ("Fingerprint of the release", certificate.fingerprint),
     ]
     key = " --public-key KEY.pem" * bool(certificate.signature)

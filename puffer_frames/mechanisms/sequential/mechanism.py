@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
+from puffer_frames.certificates.fields import WholeTable
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
@@ -86,32 +87,26 @@ def table_certificate(plan: TableFit, release: Release, /) -> Certificate:
     )
 
 
-def table_record(plan: TableFit, /) -> dict[str, Any]:
-    """The figures of the certificate, in JSON types."""
-    record: dict[str, Any] = {
-        "planned": plan.planned,
-        "trees": len(plan.plan.laws[0].trees),
-        "smoothing": plan.options.smoothing,
-        "order": [plan.names[step.column] for step in plan.plan.steps],
-        "derived": {column.name: column.source for column in plan.columns if column.source is not None},
-        "step": plan.options.step,
-        "reader_loss": plan.reader_loss,
-        "cap": plan.cap,
-        "refits": {"delta": plan.worst_delta, "tail": plan.worst_tail, "auc": plan.worst_auc},
-    }
-    if changes := plan.changes:  # whole percents: of these a single row moves next to nothing
-        record["changed"] = {name: round(change.share, 2) for name, change in changes.items()}
-        record["changed_most"] = {name: round(change.most, 2) for name, change in changes.items()}
-        moved = {name: change.distance for name, change in changes.items()}
-        record["moved"] = {name: float(f"{far:.2g}") for name, far in moved.items() if far is not None}
-    if plan.held is not None:
-        record["attacks"] = {
-            "rows": plan.held.rows,
-            "auc": max(plan.held.best),
-            "raw": max(plan.held.raw),
-            "shown": plan.held.shown,
-        }
-    return record
+def table_record(plan: TableFit, /) -> WholeTable:
+    """The figures of the certificate."""
+    held, changes = plan.held, plan.changes
+    moved = {name: change.distance for name, change in changes.items()}
+    return WholeTable(
+        planned=plan.planned,
+        trees=len(plan.plan.laws[0].trees),
+        smoothing=plan.options.smoothing,
+        order=tuple(plan.names[step.column] for step in plan.plan.steps),
+        derived={column.name: column.source for column in plan.columns if column.source is not None},
+        step=plan.options.step,
+        reader_loss=plan.reader_loss,
+        cap=plan.cap,
+        refits={"delta": plan.worst_delta, "tail": plan.worst_tail, "auc": plan.worst_auc},
+        attacks={"rows": held.rows, "auc": max(held.best), "raw": max(held.raw), "shown": held.shown} if held else {},
+        # whole percents: of these a single row moves next to nothing
+        changed={name: round(change.share, 2) for name, change in changes.items()},
+        changed_most={name: round(change.most, 2) for name, change in changes.items()},
+        moved={name: float(f"{far:.2g}") for name, far in moved.items() if far is not None} if changes else None,
+    )
 
 
 def _statements(plan: TableFit, release: Release) -> Iterator[Statement]:

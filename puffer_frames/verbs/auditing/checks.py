@@ -205,7 +205,7 @@ def _may_be_raw(certificate: Certificate, name: str) -> bool:
 
     The certificate rounds the share of changed values to whole percents; rows change independently of one another.
     """
-    changed = certificate.table.get("changed", {}).get(name, 0.0) - 0.005
+    changed = certificate.changed.get(name, 0.0) - 0.005
     return bool(certificate.rows * changed < math.log(1e6))
 
 
