@@ -214,7 +214,7 @@ class JointCounts:
 def labelled(joint: JointCounts, labels: Sequence[str], /, *, own: int, columns: Sequence[str]) -> JointCounts:
     """Counts of whole rows, from those per secret and labels.
 
-    - `joint`: Of the columns of numbers; a secret is a tuple of `own` secrets, and of a label of each column of labels.
+    - `joint`: The columns of numbers; a secret is a tuple of `own` secrets and a label of each column of labels.
     - `labels` (sequence of str): Names of the columns of labels.
     - `columns` (sequence of str): Names of all columns, in their order.
     """
