@@ -41,7 +41,9 @@ def odds_text(what: str, /, *, epsilon: float, delta: float) -> str:
     """What epsilon and delta mean for whoever looks at `what`, and believes what the guarantee is for."""
     factor = f"e^{plain(epsilon)}"
     if epsilon < _LARGEST:
-        factor += f" = {_factor(epsilon)}"
+        places = _decimals(math.expm1(epsilon), digits=3)  # three digits of what it is above 1
+        with localcontext(prec=places + _GUARD):
+            factor += f" = {_raised(Decimal(epsilon).exp(), places):,}"
     if delta:
         return (
             f"to a reader with a belief named below, whatever is looked for in {what}: its probability under one "
@@ -51,13 +53,6 @@ def odds_text(what: str, /, *, epsilon: float, delta: float) -> str:
         f"to a reader with a belief named below, {what} can change the odds of one secret against another by at most "
         f"{factor}: from 50 % to at most {_percent(epsilon)}"
     )
-
-
-def _factor(epsilon: float) -> str:
-    """e^epsilon, rounded up, with three digits of what it is above 1."""
-    places = _decimals(math.expm1(epsilon), digits=3)
-    with localcontext(prec=places + _GUARD):
-        return f"{_raised(Decimal(epsilon).exp(), places):,}"
 
 
 def _percent(epsilon: float) -> str:

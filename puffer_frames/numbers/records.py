@@ -56,7 +56,8 @@ def fits(value: Any, hint: Any, /) -> bool:
     if hint is int:
         return isinstance(value, int) and not isinstance(value, bool)
     if origin is np.ndarray:
-        return isinstance(value, np.ndarray) and _is_of(value, *get_args(args[1]))
+        (entries,) = get_args(args[1])
+        return isinstance(value, np.ndarray) and (entries is Any or value.dtype == np.dtype(entries))
     if origin in (Mapping, dict):
         return isinstance(value, Mapping) and all(fits(k, args[0]) and fits(v, args[1]) for k, v in value.items())
     if origin in (Sequence, Iterable):
@@ -88,10 +89,6 @@ def _is_number(value: object) -> bool:
         return float(value) == float(value)  # no NaN
     except OverflowError:
         return False
-
-
-def _is_of(array: np.ndarray[Any, Any], entries: Any) -> bool:
-    return entries is Any or array.dtype == np.dtype(entries)
 
 
 def _fit_in_order(value: tuple[Any, ...], args: tuple[Any, ...]) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
 from scipy.stats import beta
 
 
@@ -94,6 +95,17 @@ def subtract_up(high: float, low: float, /) -> float:
 def divide_up(numerator: float, denominator: float, /) -> float:
     """`numerator / denominator` rounded towards infinity."""
     return up(Fraction(numerator) / Fraction(denominator))
+
+
+def root_from_below(
+    function: Callable[[float], float], low: float, high: float, /, *, tolerance: float, most: float = 0.0
+) -> float:
+    """A root of a rising function by Brent's method, moved down until the function is at most so much there."""
+    root, step = float(brentq(function, low, high, xtol=tolerance, rtol=1e-14)), tolerance
+    while function(root) > most:
+        root -= step
+        step *= 2
+    return root
 
 
 def subtraction_error(numbers: NDArray[np.float64], centre: float, /) -> float:

@@ -39,13 +39,9 @@ DELAY = 1.0
 
 def watched(items: Collection[T], /, *, label: str) -> Iterable[T]:
     """The items; with a bar on the terminal or in the notebook where they take more than a second, silent elsewhere."""
-    if len(items) < 2 or not _is_watched():
+    shown = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+    if len(items) < 2 or not shown:
         return items
     from tqdm.auto import tqdm
 
     return tqdm(items, desc=label, delay=DELAY, leave=False)
-
-
-def _is_watched() -> bool:
-    """Whether standard error is a terminal, or the process a notebook's."""
-    return "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())

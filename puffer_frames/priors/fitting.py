@@ -8,18 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from numbers import Integral
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
+from threadpoolctl import ThreadpoolController
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError, short_traceback
 from puffer_frames.numbers.arguments import check_count, check_number
 from puffer_frames.priors.prior import FloatArray, Prior
-
-if TYPE_CHECKING:
-    from threadpoolctl import ThreadpoolController
 
 
 def group_moments(groups: Sequence[tuple[FloatArray, NDArray[np.int64]]], /) -> tuple[FloatArray, FloatArray]:
@@ -225,7 +223,7 @@ def fit_mixture(
     components : int
         Largest number of components, at least 1.
     seed : int
-        Of the k-means start; equal seeds give equal priors.
+        Seed of the k-means start; equal seeds give equal priors.
     tolerance : float
         Change of the mean log-likelihood (nats per record) below which EM stops, at least 0.
     max_iterations : int
@@ -281,11 +279,6 @@ def fit_best(values: ArrayLike, counts: ArrayLike, /, *, most: int = 5, seed: in
     - `most`: Largest number of components to try, at least 1.
     Returns: The prior, in units of the column (of equally good ones the one with fewer components), and its BIC.
     Raises PriorError, ArgumentError as in `fit_mixture`.
-
-    Examples
-    --------
-    >>> fit_best([0, 1, 2, 100, 101, 102], [50, 100, 50, 20, 40, 20], most=3)[0]
-    Prior(2 Gaussians, mean 29.57, std 45.18)
     """
     sample = _sample(values, counts)
     most = min(_at_least_one(most, "most"), sample.values.size)
@@ -320,12 +313,6 @@ def common_variance_preferred(groups: Sequence[tuple[ArrayLike, ArrayLike]], /) 
     Raises PriorError for no group, and as in `fit_gaussian`.
 
     The means are free in both, so that their penalties cancel. **Cost**: one sort per group.
-
-    Examples
-    --------
-    >>> narrow, wide = ([0, 2], [50, 50]), ([5, 9], [50, 50])
-    >>> common_variance_preferred([narrow, narrow]), common_variance_preferred([narrow, wide])
-    (True, False)
     """
     samples = [_sample(values, counts) for values, counts in groups]
     if not samples:
@@ -430,6 +417,10 @@ def _compressed(x: FloatArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
     return points, np.bincount(place, weights=np.tile(mass / 2, 2)).astype(np.float64)
 
 
+_THREAD_POOLS = cache(ThreadpoolController)
+"""They are found once: it takes six milliseconds, half of a start."""
+
+
 def _start(
     x: FloatArray, p: FloatArray, *, components: int, seed: int, narrowest: float = NARROWEST
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -438,7 +429,7 @@ def _start(
     from sklearn.cluster import KMeans
 
     # One thread: on so few points two only wait for each other, for a second where another program holds the core.
-    with warnings.catch_warnings(), _thread_pools().limit(limits=1, user_api="openmp"):
+    with warnings.catch_warnings(), _THREAD_POOLS().limit(limits=1, user_api="openmp"):
         warnings.simplefilter("ignore")
         kmeans = KMeans(components, n_init=_STARTS, random_state=seed).fit(x[:, None], sample_weight=p)
     centres = np.sort(kmeans.cluster_centers_[:, 0])
@@ -449,14 +440,6 @@ def _start(
     means = member @ x / weights
     variances = (member * (x - means[:, None]) ** 2).sum(axis=1) / weights
     return weights, means, np.sqrt(np.maximum(variances, narrowest**2))
-
-
-@cache
-def _thread_pools() -> ThreadpoolController:
-    """Found once: it takes six milliseconds, half of a start."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
 
 
 def _bic(prior: Prior, sample: _Sample) -> float:

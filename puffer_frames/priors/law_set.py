@@ -98,7 +98,7 @@ def rank_band(counts: Counts, /, *, alpha: float, low: float, high: float, radiu
 
     for the ranks i in R (`band_ranks`), which depend on n alone.
 
-    - `counts` (values, counts): Of one secret: different values, ascending, all in [low, high].
+    - `counts` (values, counts): The different values of one secret, ascending, all in [low, high].
     - `alpha`: Probability that the band misses the true law.
     - `low`, `high`: The domain, to which values are clipped.
     - `radius`: Half the width of the cells that values were counted in, or 0.

@@ -115,19 +115,15 @@ Groups = Mapping[Secret, Sequence[Secret]]
 
 def by_column(joint: Iterable[Secret], columns: Sequence[str], /) -> Groups:
     """The joint values that have each value of each column."""
-    groups: dict[Secret, list[Secret]] = {}
+    groups, secrets = dict[Secret, list[Secret]](), list(joint)
     for k, name in enumerate(columns):
-        for secret in (values := list(joint)):
+        for secret in secrets:
             groups.setdefault((name, cast(tuple[Any, ...], secret)[k]), []).append(secret)
-        joint = values
     return groups
 
 
 def pairs_within(groups: Groups, /) -> Pairs:
-    """All pairs of values of one column.
-
-    Raises ArgumentError for a column with one value.
-    """
+    """All pairs of values of one column; raises ArgumentError for a column with one value."""
     values: dict[Any, list[Secret]] = {}
     for secret in groups:
         values.setdefault(cast(tuple[Any, ...], secret)[0], []).append(secret)

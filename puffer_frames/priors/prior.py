@@ -209,7 +209,7 @@ class Prior:
         return replace(self, means=middles(self.means, self.radius), in_cells=False) if self.in_cells else self
 
     def at_means(self) -> Prior:
-        """With the means of the cells as atoms that are known, which they are not."""
+        """Treat each cell mean as an exact atom. Unsound by itself: only for engines that pay for the cell width."""
         return replace(self, radius=0.0, in_cells=False) if self.in_cells else self
 
     @property

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise, repeat
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -152,13 +152,14 @@ def first_of_equals(cells: IndexArray, starts: IndexArray, width: int, /) -> Ind
     """
     sizes = np.diff(starts)
     by_size = np.argsort(sizes, kind="stable") if np.ptp(sizes) else np.arange(sizes.size)
-    found, often = np.unique(sizes[by_size], return_counts=True)
+    different_sizes, often = np.unique(sizes[by_size], return_counts=True)
     first = []
-    for size, units in zip(found.tolist(), np.split(by_size, np.cumsum(often)[:-1]), strict=True):
+    for size, units in zip(different_sizes.tolist(), np.split(by_size, np.cumsum(often)[:-1]), strict=True):
         keys, most = np.zeros(units.size, dtype=np.int64), 1
         for row in range(size):
             if most * width >= _KEYS:
-                most, keys = _renumbered(keys)
+                different, keys = np.unique(keys, return_inverse=True)
+                most = different.size
                 if most == units.size:
                     break
             keys = keys * width + cells[starts[units] + row]
@@ -181,12 +182,6 @@ def rows_of(units: IndexArray, starts: IndexArray, /) -> tuple[IndexArray, Index
     sizes = np.diff(starts)[units]
     own = np.append(0, np.cumsum(sizes)).astype(np.intp)
     return np.arange(own[-1]) + np.repeat(starts[units] - own[:-1], sizes), own
-
-
-def _renumbered(keys: IndexArray) -> tuple[int, IndexArray]:
-    """How many different ones there are, and the place of each among them."""
-    different, places = np.unique(keys, return_inverse=True)
-    return different.size, places
 
 
 _MOST_DIGITS = 4
@@ -509,7 +504,8 @@ def sum_of_draws(prior: Prior, copies: int, /, *, width: float | None = None, pa
     sums = _quotients(numerators, Fraction(1, denominator))
     law = Prior.of_levels(sums, np.array(found[1], dtype=object))
     integral = denominator == 1 and max(abs(numerators[0]), abs(numerators[-1])) < 2**53
-    if integral or (decimals == values and all(map(_is_exact, sums.tolist(), numerators, repeat(denominator)))):
+    exact = (Fraction(found) * denominator == whole for found, whole in zip(sums.tolist(), numerators, strict=True))
+    if integral or (decimals == values and all(exact)):
         return law
     return replace(law, radius=_rounding(values, copies))
 
@@ -573,7 +569,3 @@ def without_specks(prior: Prior, /) -> Prior:
     if held.all():
         return prior
     return replace(Prior.of_levels(prior.means[held], levels[held]), radius=prior.radius)
-
-
-def _is_exact(number: float, numerator: int, denominator: int) -> bool:
-    return Fraction(number) * denominator == numerator
