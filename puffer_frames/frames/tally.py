@@ -50,8 +50,8 @@ class Extent:
     """The smallest of the others; None where there is none."""
     high: Any
     """The largest."""
-    std: float
-    """Their standard deviation."""
+    std: Callable[[], float]
+    """Their standard deviation, for which an engine may read them again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +156,7 @@ class FoundValues:
         return to_floats(series, np.array([n for _, n in found], dtype=np.int64), name=name)
 
     def std(self) -> float:
-        return self.extent.std
+        return self.extent.std()
 
 
 def _wider(table: pl.DataFrame, times: int) -> pl.DataFrame:

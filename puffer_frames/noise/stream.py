@@ -170,6 +170,7 @@ class Stream:
 
     def words(self, rows: Rows, workspace: Workspace | None = None, /) -> Words:
         """One word for each of the rows; in the buffer of the workspace, if there is one, until its next use."""
+        rows = _in_a_row(rows)
         if not isinstance(rows, range):
             blocks = _encrypt(self._first, 0, rows // 2)
             return np.take_along_axis(blocks, (rows % 2)[:, None], axis=1)[:, 0]
@@ -190,6 +191,15 @@ class Stream:
     def pairs(self, rows: Rows, attempts: Numbers | int, /) -> Words:
         """Two further words for each of the rows, of one attempt, or of several, which broadcast against the rows."""
         return _encrypt(self._second, np.asarray(rows, dtype=np.int64), attempts)
+
+
+def _in_a_row(rows: Rows) -> Rows:
+    """Consecutive numbers as a range: of a range a block serves two rows. Below 0 the counter would not wrap."""
+    if isinstance(rows, range) or not rows.size:
+        return rows
+    first, last = int(rows[0]), int(rows[-1])
+    near = first >= 0 and last - first == rows.size - 1
+    return range(first, last + 1) if near and (rows[1:] - rows[:-1] == 1).all() else rows
 
 
 def _encrypt(algorithm: AES256, high: Numbers | int, low: Numbers | int) -> Words:

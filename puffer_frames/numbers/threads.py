@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -29,6 +30,32 @@ def each_of(parts: Sequence[Part], work: Callable[[Part], Result], /, *, large: 
 
     with ThreadPoolExecutor(2) as pool:
         return list(pool.map(done, parts))
+
+
+_AHEAD = 2
+"""Items that are made while an earlier one is used."""
+
+
+def ahead(items: Iterator[Result], /, *, wait: bool = False) -> Generator[Result, None, None]:
+    """The same items, the next ones made in a thread of their own while one is used.
+
+    Where it is closed early, it may wait until none is being made.
+    """
+    pool = ThreadPoolExecutor(1)
+    coming = deque(pool.submit(_next, items) for _ in range(_AHEAD))
+    try:
+        while found := coming.popleft().result():
+            coming.append(pool.submit(_next, items))
+            yield found[0]
+    finally:  # where a run stops early, it may be the pool's own thread that closes this
+        pool.shutdown(wait=wait, cancel_futures=True)
+
+
+def _next(items: Iterator[Result]) -> tuple[Result, ...]:
+    """The next item; nothing at the end."""
+    for item in items:
+        return (item,)
+    return ()
 
 
 T = TypeVar("T")

@@ -1,6 +1,7 @@
 """What DuckDB relations have of their own: SQL, names, sources of every kind, rows that change, and their order."""
 
 import errno
+import io
 import os
 import tempfile
 
@@ -320,7 +321,13 @@ def test_a_large_release_that_fits_on_no_disk(relation, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(tables, "_MOST_IN_MEMORY", 10)
-    monkeypatch.setattr(tables.mmap, "mmap", full)
-    with pytest.raises(TableFileError, match="No space left") as caught:
-        release(relation, layout=Layout(row_id="id"))
+    with monkeypatch.context() as mapped:
+        mapped.setattr(tables.mmap, "mmap", full)
+        with pytest.raises(TableFileError, match="No space left") as caught:
+            release(relation, layout=Layout(row_id="id"))
     assert "Set TMPDIR" in str(caught.value)
+    monkeypatch.setattr(duckdb_module, "BATCH", 100)
+    monkeypatch.setattr(tempfile, "TemporaryFile", type("Full", (io.BytesIO,), {"write": full}))
+    with pytest.raises(TableFileError, match="No space left"):
+        release(relation, layout=Layout(row_id="id"))
+    assert relation.count("id").fetchall() == [(TABLE.num_rows,)]  # the connection can be used again

@@ -1,11 +1,12 @@
 """Parts of work in two threads."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
 
-from puffer_frames.numbers.threads import each_of
+from puffer_frames.numbers.threads import ahead, each_of
 
 
 @pytest.fixture(autouse=True)
@@ -46,3 +47,24 @@ def test_floating_point_errors_are_handled_as_outside():
         each_of([1.0, 2.0], work, large=True)
     with np.errstate(divide="ignore"):
         assert each_of([1.0, -2.0], work, large=True) == [np.inf, -np.inf]
+
+
+def test_nothing_is_made_any_more_once_it_is_closed():
+    making, busy = threading.Event(), []
+
+    def items():
+        for k in range(100):
+            busy.append(k)
+            if k == 1:
+                making.set()
+                time.sleep(0.1)
+            yield k
+            busy.pop()
+
+    found = ahead(items(), wait=True)
+    assert next(found) == 0
+    making.wait(20)
+    found.close()
+    made = list(busy)
+    time.sleep(0.05)
+    assert busy == made == [1]

@@ -18,7 +18,7 @@ from puffer_frames.frames.coded import released_dtype
 from puffer_frames.frames.draws import Draws, read_series, written_series
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.local.own import entries_alone, own_series
-from puffer_frames.frames.plans.trace import NUMBER, Compared, Trace, ahead
+from puffer_frames.frames.plans.trace import NUMBER, Compared, Trace
 from puffer_frames.frames.stamps.fingerprint import Fingerprint
 from puffer_frames.frames.stamps.parquet import as_file_metadata
 from puffer_frames.frames.stamps.whole_file import replacing
@@ -26,6 +26,7 @@ from puffer_frames.frames.tally import other_rows
 from puffer_frames.noise.adding import Levels, Reals
 from puffer_frames.noise.stream import Rows
 from puffer_frames.noise.usefulness import evenly
+from puffer_frames.numbers.threads import ahead
 from puffer_frames.priors.prior import FloatArray
 
 _ATTRIBUTE = "_puffer_frames_source"

@@ -194,12 +194,13 @@ def _mean(values: pl.Series, /) -> float:
 
 def _extent(parts: Iterable[_Column]) -> Extent:
     whole = reduce(_Column.joined, parts)
+    std = math.sqrt(whole.squares / (whole.finite - 1)) if whole.finite > 1 else 0.0
     return Extent(
         missing=whole.missing,
         infinite=whole.infinite,
         low=whole.low,
         high=whole.high,
-        std=math.sqrt(whole.squares / (whole.finite - 1)) if whole.finite > 1 else 0.0,
+        std=lambda: std,
     )
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -53,10 +51,6 @@ NUMBER = "number"
 _COMPUTED = "computed"
 """A column that the engine has to compute: then it works on batches of 100,000 rows, otherwise on whole row groups of a
 file, several of which take twice the memory."""
-_AHEAD = 2
-"""Items that are made while an earlier one is used."""
-
-Result = TypeVar("Result")
 
 
 def in_batches(plan: pl.LazyFrame, /) -> Iterator[pl.DataFrame]:
@@ -66,25 +60,6 @@ def in_batches(plan: pl.LazyFrame, /) -> Iterator[pl.DataFrame]:
         rows = batch[:, :-1]
         for start in range(0, len(rows), BLOCK):
             yield rows.slice(start, BLOCK)
-
-
-def ahead(items: Iterator[Result], /) -> Iterator[Result]:
-    """The same items, the next ones made in a thread of their own while one is used."""
-    pool = ThreadPoolExecutor(1)
-    coming = deque(pool.submit(_next, items) for _ in range(_AHEAD))
-    try:
-        while found := coming.popleft().result():
-            coming.append(pool.submit(_next, items))
-            yield found[0]
-    finally:  # where a run stops early, it may be the pool's own thread that closes this
-        pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _next(items: Iterator[Result]) -> tuple[Result, ...]:
-    """The next item; nothing at the end."""
-    for item in items:
-        return (item,)
-    return ()
 
 
 _OWN_BITS = (pl.Float64, pl.Int64, pl.UInt64)

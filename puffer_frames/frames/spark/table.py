@@ -309,7 +309,7 @@ class SparkRows(CountedRows):
                 infinite=found[f"infinite_{k}"],
                 low=low,
                 high=high,
-                std=0.0 if std is None else std,
+                std=lambda: 0.0 if std is None else std,
             ),
             rows=found["rows"],
             different=lambda: self._different(k),
