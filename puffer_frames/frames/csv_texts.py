@@ -11,13 +11,13 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, ColumnTypeError, PriorError, SuspectValuesWarning, TableFileError, warn
 from puffer_frames.frames.columns import MISSING, REST, not_found, rows_text
@@ -111,12 +111,12 @@ class Dialect:
         with self.opened(path) as file:
             return io.BytesIO(file.read().decode(self.encoding).encode())
 
-    def rows(self, path: Path, /) -> Iterator[tuple[int, list[str]]]:
+    def rows(self, path: Path, /, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
         """The number of a line, and its fields, one by one; raises UnicodeError and csv.Error."""
         encoding = "utf-8-sig" if codecs.lookup(self.encoding).name == "utf-8" else self.encoding
         with self.opened(path) as file, io.TextIOWrapper(file, encoding=encoding, newline="") as text:
             lines = (line for line in text if self.comment is None or not line.startswith(self.comment))
-            reader = csv.reader(lines, delimiter=self.separator)
+            reader = csv.reader(lines, delimiter=self.separator, strict=strict)
             for row in reader:
                 yield reader.line_num, row
 
@@ -216,11 +216,11 @@ def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles, diale
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeError, csv.Error, *_NOT_PACKED):
         raise what_is_wrong(path, dialect) or _unfit(path) from None
     names = table.columns
-    _check_line_ends(path, source, table)
-    if len(names) > 1 and table.to_series(-1).null_count() and (wrong := what_is_wrong(path, dialect)) is not None:
-        raise wrong  # Polars reads a row with too few fields, such as one that was cut off, as one with nulls
     if roles.alone:
         _check_commas(path, names, dialect)
+    _check_marks(path, source, table, dialect)
+    if len(names) > 1 and table.to_series(-1).null_count() and (wrong := what_is_wrong(path, dialect)) is not None:
+        raise wrong  # Polars reads a row with too few fields, such as one that was cut off, as one with nulls
     for name in (*types, *filter(None, dialect.null_values)):
         if name not in names:
             raise not_found("schema" if name in types else "null_values", name, names)
@@ -282,23 +282,59 @@ _BLOCK = 1 << 24
 _ENDS = ("\r", "\n", "\r\n")
 
 
-def _check_line_ends(path: Path, source: Path | io.BytesIO, table: pl.DataFrame, /) -> None:
-    """Raise TableFileError for a carriage return that Polars has left out, and that is no line end, or may be none.
+def _check_marks(path: Path, source: Path | io.BytesIO, table: pl.DataFrame, dialect: Dialect, /) -> None:
+    """Raise TableFileError for a carriage return or a quotation mark that Polars has left out, and that says something.
 
-    It leaves out one before any comma. **Cost**: a pass over the bytes; one over the texts where not all is plain.
+    It leaves out a carriage return before any comma, and quotation marks in a quoted field that are not doubled.
+    **Cost**: a pass over the bytes; more where some marks are in fields without quotation marks.
     """
+    held, quotes, plain = np.zeros(len(_ENDS), dtype=np.int64), 0, True
     with _begun(source) as file:
-        if not any(b"\r" in block for block in iter(partial(file.read, _BLOCK), b"")):
-            return
-    held, last = np.zeros(len(_ENDS), dtype=np.int64), b""
-    with _begun(source) as file:
-        while block := file.read(_BLOCK):
-            returns, newlines = (np.frombuffer(last + block, dtype=np.uint8) == ord(end) for end in "\r\n")
-            marks = (returns[len(last) :], newlines[len(last) :], returns[:-1] & newlines[1:])
-            held += list(map(np.count_nonzero, marks))
-            last = block[-1:]
-    if (held == held[0]).all():
-        return
+        while block := file.read(_BLOCK) + file.readline():  # to the end of a line
+            data = np.frombuffer(block, dtype=np.uint8)
+            returns, newlines = data == ord("\r"), data == ord("\n")
+            held += list(map(np.count_nonzero, (returns, newlines, returns[:-1] & newlines[1:])))
+            places = np.flatnonzero(data == ord('"'))
+            plain = plain and _are_at_ends(data, places, quotes % 2 == 1, dialect.separator)
+            quotes += len(places)
+    if not plain or quotes % 2:
+        _check_quotes(path, dialect)
+    if held[0] and not (held == held[0]).all():
+        _check_line_ends(path, source, table, held)
+
+
+def _are_at_ends(data: NDArray[np.uint8], places: NDArray[np.int64], within: bool, separator: str) -> bool:
+    """Whether quotation marks stand at both ends of fields, and in these doubled."""
+    if not len(places):
+        return True
+    first = np.flatnonzero(np.diff(places, prepend=-2) > 1)
+    last = np.append(first[1:], len(places)) - 1
+    ends = np.zeros(256, dtype=np.bool_)
+    ends[[ord(separator), *b"\r\n"]] = True
+    beside = np.concatenate([[True], ends[data], [True]])
+    before, after = beside[places[first]], beside[places[last] + 2]
+    odd, inside = (last - first) % 2 == 0, (first + within) % 2 == 1
+    return bool(np.where(inside, ~odd | after, before & (odd | after)).all())
+
+
+def _check_quotes(path: Path, dialect: Dialect) -> None:
+    """Raise TableFileError for a quotation mark in a quoted field that is not doubled; in others it is text."""
+    line = 0
+    try:
+        for end, _ in dialect.rows(path, strict=True):
+            line = end
+    except csv.Error as error:
+        if "limit" not in str(error):  # of the length of a field
+            raise _refused(
+                path,
+                "a CSV file whose fields that begin with a quotation mark end with one, and have it doubled in between",
+                f"another one in the row of line {line + 1}",
+                'Write "" for each quotation mark in a field between quotation marks.',
+            ) from None
+
+
+def _check_line_ends(path: Path, source: Path | io.BytesIO, table: pl.DataFrame, held: NDArray[np.int64], /) -> None:
+    """Raise TableFileError for a carriage return that is no line end, or may be none; `held` are those of the file."""
     texts = pl.DataFrame({str(k): own for k, own in enumerate(table.get_columns()) if own.dtype == pl.String})
     for k, end in enumerate(_ENDS):
         counts = texts.select(pl.all().str.count_matches(end, literal=True).sum()).rows()
@@ -535,7 +571,7 @@ def _odd_row(path: Path, dialect: Dialect) -> TableFileError | None:
                 )
     except csv.Error:
         pass
-    return None
+    return _other_separator(path, first[0], dialect) if len(first) == 1 else None
 
 
 _NOT_PACKED = (gzip.BadGzipFile, EOFError, zlib.error)

@@ -270,6 +270,7 @@ def test_the_table_of_a_belief_has_the_types_of_the_table():
         (b"sex,age,note\n" + b"f,3,\nm,4,\n" * 99 + b"f,3\n", "2 fields in line 200"),
         (b"sex,age,note\nf,3\n" + b"f,3,x\nm,4,x\n" * 99, "2 fields in line 2"),
         (b"sex;age\nf;3\n", "one column, with ';' in its name"),
+        (b'sex;"age"\n"f";3\n', "one column, with ';' in its name"),
         (b'sex,age\nf,"3\nm,4\n', "a CSV file whose values fit"),
     ],
 )

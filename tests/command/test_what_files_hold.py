@@ -166,7 +166,7 @@ def test_typed_entries_are_those_of_the_file(tmp_path, monkeypatch, form, kind):
         return  # PyArrow does not write it
     different = {str(entry) for entry in TYPED[kind].to_pylist()} - {"None"}
     cells = TYPED[kind].take(pa.array([k % len(TYPED[kind]) for k in range(ROWS)]))
-    written(name, [None], lambda path, columns: write(path, columns | {"cell": cells}))
+    written(name, range(len(TYPED[kind])), lambda path, columns: write(path, columns | {"cell": cells}))
     secret = run("release", name, "secret.csv", *asked("cell"), "--nulls", "drop", "--json")
     if secret.code:
         assert secret.found["error"]["kind"] == "ColumnTypeError"
@@ -192,12 +192,16 @@ def test_typed_entries_are_those_of_the_file(tmp_path, monkeypatch, form, kind):
         ('k,l\n"a\r\nb",c\na,b\nc,d\r\n', "line 5 with another end than those before it"),
         ("k,l\r\na,b\nc,d\r\n", "line 2 with another end than those before it"),
         ("k\ra\rb\r", "one outside of them in line 1"),
+        ('k,l\na,b\n"a"b"c",d\n', "another one in the row of line 3"),
+        ('k,l\n"a\nb",c\n""a"",d\n', "another one in the row of line 4"),
+        ('k,l\na,b\nc,"""d""', "another one in the row of line 3"),
+        ('k,l\nx"y"z,"{""a"":""b,""}"\na\rb,d\n', None),
         ('k,l\n"a\r\nb","c\r"\na\rb,d\n', None),
         ('k,l\r\n"a\nb\r","c"\r\na\rb,d\r\n', None),
     ],
 )
-def test_carriage_returns(tmp_path, text, said):
-    """One that would be left out, or may be, is refused, and the line is named; the others stay."""
+def test_marks_of_csv(tmp_path, text, said):
+    """What would be left out, or may be, is refused, and the line is named; the others stay."""
     path = tmp_path / "in.csv"
     path.write_bytes(text.encode())
     if said is None:
