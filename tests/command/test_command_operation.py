@@ -69,8 +69,8 @@ def test_metrics(folder):
     told = [found[f"puffer_{name}{label}"] for name in ("exit_code", "rows", "epsilon", "delta", "loss")]
     assert told == [0, 240, 1, 0, 1]
     assert found['puffer_step_seconds{subcommand="release",step="write"}'] <= found[f"puffer_seconds{label}"]
-    assert run(*RELEASE, *METRICS).code == 2
-    assert read_metrics()[f"puffer_exit_code{label}"] == 2
+    assert run(*RELEASE, *METRICS).code == 3
+    assert read_metrics()[f"puffer_exit_code{label}"] == 3
     assert f"puffer_rows{label}" not in read_metrics()
 
 

@@ -26,7 +26,7 @@ from puffer_frames.doors.command.options import (
 )
 from puffer_frames.doors.command.outcome import DONE, LOG, REFUSED, Outcome, check_metrics, step
 from puffer_frames.doors.command.parser import Request
-from puffer_frames.doors.command.places import BESIDE, beside, check_places, is_folder, new_folder, written
+from puffer_frames.doors.command.places import BESIDE, beside, check_places, claimed, is_folder, new_folder, written
 from puffer_frames.errors import ArgumentError, CalibrationError, PufferError, UncoveredFrameError
 from puffer_frames.frames.columns import REST, NativeFrame
 from puffer_frames.frames.csv_texts import AS_THEY_ARE, Dialect, TextRoles
@@ -299,6 +299,11 @@ def compared(request: Request, /) -> Outcome:
 def release(request: Request, /) -> Outcome:
     """Draw the noise once, by the options or by a plan, and write the release with its certificate."""
     source, target = request.path("input"), request.path("output")
+    with nullcontext() if request.flag("overwrite") else claimed(target):
+        return _released(request, source, target)
+
+
+def _released(request: Request, source: Path, target: Path) -> Outcome:
     folder = is_folder(target, request.found["output"])
     by_plan = "plan" in request.found
     _check_release(request.arguments, by_plan=by_plan)
