@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import starmap
@@ -11,6 +10,7 @@ from typing import cast
 from puffer_frames.certificates.facts import CELLS, Facts, Joint, RowsOfUnit, ends_text
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
+from puffer_frames.certificates.text import odds_of
 from puffer_frames.errors import KeptColumnWarning, PufferWarning, RowOrderWarning, UnreadColumnWarning
 from puffer_frames.frames.stamps.fingerprint import fingerprint_text
 from puffer_frames.loss.outcome import excess_text, measured_text
@@ -187,8 +187,6 @@ def is_warned(warnings: Sequence[PufferWarning], kind: type[PufferWarning], /) -
 
 
 _MOST_NAMED = 6
-_LARGEST_LOSS = 30.0
-"""Beyond this the factor of odds is no figure that anybody reads."""
 
 
 def release_statements(facts: ReleaseFacts, /) -> tuple[Statement, ...]:
@@ -440,14 +438,6 @@ def wider_losses(facts: ReleaseFacts, /) -> dict[str, dict[str, float]]:
         }
         for name, choice in facts.choices.items()
     }
-
-
-def odds_of(loss: float, /) -> str:
-    """A pure loss in words: by how much it may change odds, rounded up."""
-    if loss == math.inf:
-        return "no bound"
-    factor = f"e^{loss:g}" if loss >= _LARGEST_LOSS else f"at most {rounded_up(math.exp(loss), digits=3):g}"
-    return f"pure loss at most {loss:g}, odds change by a factor of {factor}"
 
 
 def _wider(facts: ReleaseFacts) -> Iterator[Statement]:
