@@ -150,7 +150,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "for several columns by at most the sum of their shares; the mean of all rows is off by at most what the "
         "column moves, plus the average distance between a value and the one that is released for its cell. Shares are "
         "mostly off by far less; the mean of a column with a few large values may be off by about as much. Means by "
-        'group and slopes have no such margin: where you need one, ask for a release with mechanism="noise".',
+        "group and slopes have no such margin, since how a row was changed depends on its secret: where you need one, "
+        'ask for a release with mechanism="noise".',
     ),
     "use-table": (
         "not covered",
