@@ -91,10 +91,10 @@ def add_noise(
     r"""Values on the grid g plus grid noise, :math:`y = g\,(\mathrm{rint}(x / g) + N)`.
 
     - `values` (array of float, or of int to 2**53, shape (n,)): Finite, in units of the column.
-    - `stream`: Of the release and the column: the same stream gives the same noise to the same row.
+    - `stream`: The random words of a release and a column: one stream always gives a row the same noise.
     - `rows` (shape (n,)): Numbers of the rows, in any order; by default 0, ..., n - 1.
     - `threads`: By default one, two from about two million rows on.
-    - `workspaces`: Of earlier calls.
+    - `workspaces`: Memory of earlier calls.
 
     **Guarantee**: g is a power of two, so x/g and the product are exact, the rounding moves a value by at most g/2,
     and the sum is the correctly rounded one: a function of the exact sum alone, hence post-processing of it,
@@ -176,18 +176,13 @@ def _add_block(
         _move(values[part], sampler.grid, out[part], workspace.floats[: out[part].size])
     open_ = Open.joined(left, starts)
     if open_.places.size:
-        settled, own = sampler.settle(open_, stream), values[open_.places].astype(np.float64)
+        settled, unsettled = sampler.settle(open_, stream), values[open_.places].astype(np.float64)
         if isinstance(settled, list):
-            out[open_.places] = _moved_exactly(own, sampler.grid, settled)
+            step, given = Fraction(sampler.grid), map(Fraction, unsettled.tolist())
+            out[open_.places] = [nearest((round(x / step) + n) * step) for x, n in zip(given, settled, strict=True)]
         else:
-            _move(own, sampler.grid, settled, np.empty_like(settled))
+            _move(unsettled, sampler.grid, settled, np.empty_like(settled))
             out[open_.places] = settled
-
-
-def _moved_exactly(values: FloatArray, grid: float, noise: list[Fraction]) -> list[float]:
-    """Values plus noise in units of the grid, rounded once."""
-    step = Fraction(grid)
-    return [nearest((round(Fraction(x) / step) + n) * step) for x, n in zip(values.tolist(), noise, strict=True)]
 
 
 def _move(values: Reals, grid: float, noise: FloatArray, on_grid: FloatArray) -> None:

@@ -41,8 +41,6 @@ class Cells:
     index names a rest, a further word decides: 1 to 2 rows in 100. A place in a rest is drawn by rejection, from
     further words.
 
-    Notes
-    -----
     **Distance** to the law that was prepared, in total variation, with n cells: every bound of a part is a multiple of
     2**-64, rounded: at most n 2**-64. The rejection compares a word with a float of a relative error below 2**-50, and
     is reached with probability below 2**-6.

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias, TypeVar, cast
@@ -25,6 +23,7 @@ from puffer_frames.noise.adding import (
     other_levels,
 )
 from puffer_frames.noise.stream import Purpose, ReleaseKey, Rows, Stream, Workspace
+from puffer_frames.numbers.threads import each_of
 from puffer_frames.priors.prior import FloatArray
 from puffer_frames.priors.summary import Level
 
@@ -149,21 +148,14 @@ class ChannelTable:
         """
         out = np.empty(codes.size, dtype=np.uint16)
         numbered: Rows = range(codes.size) if rows is None else rows
-        threads = min(2, os.cpu_count() or 1) if codes.size >= MANY_ROWS else 1
-        starts = range(0, codes.size, BLOCK_ROWS)
 
-        def work(mine: range) -> None:
+        def work(begin: int) -> None:
             workspace = Workspace(min(CHUNK_ROWS, codes.size))
-            for begin in mine:
-                for start in range(begin, min(begin + BLOCK_ROWS, codes.size), CHUNK_ROWS):
-                    part = slice(start, min(start + CHUNK_ROWS, codes.size))
-                    self._draw(codes[part], stream.words(numbered[part], workspace), out[part])
+            for start in range(begin, min(begin + BLOCK_ROWS, codes.size), CHUNK_ROWS):
+                part = slice(start, min(start + CHUNK_ROWS, codes.size))
+                self._draw(codes[part], stream.words(numbered[part], workspace), out[part])
 
-        if threads == 1:
-            work(starts)
-        else:
-            with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(work, [starts[k::threads] for k in range(threads)]))
+        each_of(range(0, codes.size, BLOCK_ROWS), work, large=codes.size >= MANY_ROWS)
         return out
 
     def _draw(self, codes: Integers, words: NDArray[np.uint64], out: Codes) -> None:

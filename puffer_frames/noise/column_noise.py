@@ -8,11 +8,10 @@ import numpy as np
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.noise.adding import Arrays, Columns, Draw, Levels, Move, Reals, add_noise, numbered
-from puffer_frames.noise.channel import Integers, JointLevels
+from puffer_frames.noise.channel import JointLevels
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds, Replacement, postprocess
 from puffer_frames.noise.stream import Purpose, ReleaseKey, Rows, Workspaces
-from puffer_frames.priors.prior import IndexArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +68,10 @@ class ByStratum:
                 name: np.empty(strata.size, dtype=np.float64 if levels is None else np.uint16)
                 for name, levels in writes.items()
             }
-            for part, places in zip(moves, _places_of(strata, len(moves)), strict=True):
+            order = np.argsort(strata, kind="stable")
+            ends = np.searchsorted(strata[order], np.arange(len(moves) + 1))
+            for part, start, end in zip(moves, ends[:-1], ends[1:], strict=True):
+                places = order[start:end]
                 if places.size:
                     own = {name: arrays[name][places] for name in reads}
                     for draw in part:
@@ -78,13 +80,6 @@ class ByStratum:
             return moved
 
         return move
-
-
-def _places_of(strata: Integers, count: int) -> list[IndexArray]:
-    """The places of each stratum's rows, in their order."""
-    order = np.argsort(strata, kind="stable")
-    ends = np.searchsorted(strata[order], np.arange(count + 1))
-    return [order[ends[k] : ends[k + 1]] for k in range(count)]
 
 
 def unknown_stratum(got: str, /) -> CalibrationError:

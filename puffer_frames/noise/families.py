@@ -18,10 +18,7 @@ WORDS: Mapping[str, NoiseFamily] = {noise.name: noise for noise in (LAPLACE, GAU
 
 
 def noise_family(noise: NoiseArgument, /, *, role: str = "noise") -> NoiseFamily:
-    """The family that an argument names: a word, or a noise without a scale.
-
-    Raises ArgumentError for anything else.
-    """
+    """The family that an argument names: a word, or a noise without a scale; raises ArgumentError for another."""
     if isinstance(noise, NoiseFamily):
         if noise.scale != 1.0:
             raise ArgumentError(

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 
 from puffer_frames.errors import ArgumentError
@@ -16,7 +15,7 @@ from puffer_frames.noise.adding import CELL_WIDTH, RESOLUTION, grid_of
 from puffer_frames.noise.cells import Cells
 from puffer_frames.noise.family import ON_GRID, ROUND_UP, NoiseFamily
 from puffer_frames.numbers.arguments import Target
-from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, up
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, root_from_below, up
 from puffer_frames.priors.prior import FloatArray
 
 _END = 9.25
@@ -175,11 +174,6 @@ def shift_hockey_stick(shift: float, /, *, epsilon: float) -> float:
     **Rounding**: up, by the error of the evaluation.
 
     [BW18] Theorem 8.
-
-    Examples
-    --------
-    >>> round(shift_hockey_stick(1.0, epsilon=1.0), 6)
-    0.126937
     """
     if shift == 0:
         return 0.0
@@ -210,33 +204,16 @@ def shift_hockey_sticks(shifts: FloatArray, /, *, epsilon: float) -> FloatArray:
 
 def unit_scale(*, epsilon: float, delta: float) -> float:
     """Smallest scale of Gaussian noise that is (epsilon, delta)-private for a shift of 1, rounded up.
-
-    References
-    ----------
-    [BW18], algorithm 1.
-
-    Examples
-    --------
-    >>> round(unit_scale(epsilon=1.0, delta=1e-5), 4)
-    3.7306
+    See [BW18], algorithm 1.
     """
 
     def beyond(log_shift: float) -> float:
-        found = shift_hockey_stick(math.exp(log_shift), epsilon=epsilon)
-        return math.log(found) - math.log(delta) if found > 0 else -math.inf
+        stick = shift_hockey_stick(math.exp(log_shift), epsilon=epsilon)
+        return max(-1e6, math.log(stick) - math.log(delta)) if stick > 0 else -1e6
 
     low, high = -1.0, 1.0
     while beyond(low) > 0:
         low -= 2.0
     while beyond(high) <= 0:
         high += 2.0
-
-    def finite(log_shift: float) -> float:
-        return max(-1e6, beyond(log_shift))
-
-    root = float(brentq(finite, low, high, xtol=1e-13, rtol=1e-14))
-    step = 1e-13
-    while beyond(root) > -1e-12:
-        root -= step
-        step *= 2
-    return math.exp(-root) * _ROUND_UP
+    return math.exp(-root_from_below(beyond, low, high, tolerance=1e-13, most=-1e-12)) * _ROUND_UP

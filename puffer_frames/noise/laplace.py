@@ -62,11 +62,6 @@ class DiscreteLaplace:
 
     At integers its density ratios are those of Laplace noise of the same scale, so that pure guarantees for
     integer-valued columns carry over as they are (docs/theory.md, section 13).
-
-    Examples
-    --------
-    >>> round(DiscreteLaplace(scale=2.0).expected_absolute_error, 6), DiscreteLaplace(scale=2.0).quantile(0.975)
-    (1.919035, 6.0)
     """
 
     scale: float
@@ -89,14 +84,9 @@ class DiscreteLaplace:
     def draw(self, rows: Sequence[int], /, *, stream: Stream) -> list[int]:
         """The noise of rows, each a function of (key, column, row).
 
-        Notes
-        -----
         **Distance** to the law above: none but that of AES-256 to random bits; the scale is taken as the fraction that
         the float is. **Cost**: some dozens of microseconds a row.
-
-        References
-        ----------
-        Canonne, Kamath, Steinke, *The discrete Gaussian for differential privacy*, NeurIPS 2020, Algorithm 2.
+        See Canonne, Kamath, Steinke, *The discrete Gaussian for differential privacy*, NeurIPS 2020, Algorithm 2.
         """
         scale = Fraction(self.scale)
         return [_draw(_Bits(stream, row), scale.numerator, scale.denominator) for row in rows]

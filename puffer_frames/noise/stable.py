@@ -19,7 +19,7 @@ from puffer_frames.noise.log_ratio import largest_log_ratio
 from puffer_frames.noise.stable_shape import derivatives, stable_shape
 from puffer_frames.noise.stream import Rows, Stream, Words, Workspace
 from puffer_frames.numbers.arguments import Target, as_float, check_count
-from puffer_frames.numbers.rounding import up
+from puffer_frames.numbers.rounding import root_from_below, up
 from puffer_frames.priors.prior import FloatArray
 
 RESOLUTION = 30
@@ -178,8 +178,6 @@ class StableSampler:
     with V uniform on (-pi/2, pi/2) and W exponential, from two words a row. For alpha = 1 there is no W, and V has 127
     bits.
 
-    Notes
-    -----
     **Distance**: the transformation is evaluated in 64-bit floats, with relative errors of some 2**-48, and what is
     released of it is a half-integer multiple of the grid, 2**-30 of the scale. A bound in total variation is not
     proved. **Far from 0**, from 2**52 grid steps on (2**42 for alpha = 1), only the 26 leading bits of the size come
@@ -260,19 +258,9 @@ def unit_scale(*, epsilon: float, alpha: float) -> float:
 
     .. math:: c = 1/r, \quad \max_x \log f(x) / f(x + r) = \varepsilon
 
-    Notes
-    -----
     **Cost**: some 0.3 s, once per pair of arguments. **Rounding**: the upper bound of the loss at the scale is at most
     epsilon; the scale is within 1e-8 of one where the lower bound exceeds it.
-
-    References
-    ----------
-    [ZA]; docs/theory.md, section 11.
-
-    Examples
-    --------
-    >>> round(unit_scale(epsilon=1.0, alpha=1.0), 5), round(unit_scale(epsilon=1.0, alpha=1.5), 5)
-    (0.95952, 0.99388)
+    See [ZA]; docs/theory.md, section 11.
     """
 
     def loss(log_shift: float) -> float:
@@ -284,12 +272,7 @@ def unit_scale(*, epsilon: float, alpha: float) -> float:
     low = high - 1.0
     while loss(low) > 0:
         low -= 1.0
-    root = float(brentq(loss, low, high, xtol=1e-10, rtol=1e-14))
-    step = 1e-10
-    while loss(root) > 0:
-        root -= step
-        step *= 2
-    return math.exp(-root) * (1 + 4e-16)
+    return math.exp(-root_from_below(loss, low, high, tolerance=1e-10)) * (1 + 4e-16)
 
 
 def shift_loss(shift: float, /, *, alpha: float) -> tuple[float, float]:

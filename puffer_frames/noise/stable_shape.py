@@ -130,8 +130,6 @@ class StableShape:
 
     It is symmetric and unimodal, so on an interval it lies between its values at the nearest and the farthest point.
 
-    Notes
-    -----
     **Method**: alpha = 1 is Cauchy's law, :math:`1 / \pi(1 + x^2)`. Otherwise quintic Hermite interpolation of values
     and two derivatives by quadrature (above), on steps of 1/64 up to 6 and of 1/128 of x up to
     1e6. **Error**: :math:`h^6 \max|f^{(6)}| / 46080`, with

@@ -104,10 +104,7 @@ class ReleaseKey:
     def of(cls, rng: RandomSource | ReleaseKey, /) -> ReleaseKey:
         """A fresh key from the operating system, or one that follows from a seed or a Generator; a key is itself.
 
-        Raises
-        ------
-        ArgumentTypeError
-            Unless `rng` is None, a non-negative int or a Generator (which moves on by 32 bytes).
+        Raises ArgumentTypeError unless `rng` is None, a non-negative int or a Generator (which moves on by 32 bytes).
         """
         check_rng(rng)
         if isinstance(rng, ReleaseKey):

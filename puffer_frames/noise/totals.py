@@ -112,9 +112,9 @@ def add_share(
     Parameters
     ----------
     values : array_like
-        Of one client: a number, or one for each sum.
+        What one client has: a number, or one for each sum.
     scale : float
-        Of the noise of the sum, as its certificate has it.
+        Scale of the noise of the sum, as its certificate has it.
     contributors, drop_outs : int
         Number n of clients, and d of those whose shares may be missing or known to others.
     noise : "laplace", "gaussian" or a noise such as Stable(alpha=1.7)
