@@ -11,7 +11,7 @@ import numpy as np
 
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.atoms.recursion import log_densities
-from puffer_frames.loss.outcome import Bracket, Loss, WorstCase
+from puffer_frames.loss.outcome import Bracket, Loss, PureLoss, WorstCase
 from puffer_frames.noise.families import LAPLACE
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.gaussian import Gaussian, shift_hockey_stick
@@ -20,28 +20,18 @@ from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import MEANS_ERROR, FloatArray, IndexArray, Prior, Secret
 
 
-class PureOnly:
+class PureOnly(PureLoss):
     """The loss of an engine that finds the worst of all pairs at once in the pure sense, but not for a delta."""
 
     def __init__(self, loss: Loss, /) -> None:
         self._loss = loss
-
-    @property
-    def span(self) -> float:
-        return self._loss.span
-
-    @property
-    def resolution(self) -> float:
-        return self._loss.resolution
+        self.span, self.resolution = loss.span, loss.resolution
 
     def only(self, pair: Pair, /) -> Loss:
         return self._loss.only(pair)
 
     def pure(self, scale: float, /) -> WorstCase:
         return self._loss.pure(scale)
-
-    def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        return self.pure(scale).as_stick(epsilon)
 
 
 class NearbyLoss:
@@ -53,15 +43,7 @@ class NearbyLoss:
 
     def __init__(self, loss: Loss, /, *, distance: float, noise: NoiseFamily) -> None:
         self._loss, self._distance, self._noise = loss, distance, noise
-
-    @property
-    def span(self) -> float:
-        return min(self._loss.span, self._distance)
-
-    @property
-    def resolution(self) -> float:
-        """As of the engine, and no more than the distance."""
-        return min(self._loss.resolution, self._distance)
+        self.span, self.resolution = min(loss.span, distance), min(loss.resolution, distance)
 
     def only(self, pair: Pair, /) -> NearbyLoss:
         return NearbyLoss(self._loss.only(pair), distance=self._distance, noise=self._noise)
@@ -105,10 +87,7 @@ class DisplacedLoss:
     the true ones. For Laplace noise eta is radius/b and d is 0. Outcomes of the probability `lost` that the given laws
     leave out add to d. Values that are moved at random besides, with mean 0, cost less than their farthest move: `blur`
     is the spread of the move and the farthest one (`Noise.cost_of_blur`).
-
-    References
-    ----------
-    docs/theory.md, section 13.
+    See docs/theory.md, section 13.
     """
 
     def __init__(
@@ -122,15 +101,7 @@ class DisplacedLoss:
         blur: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         self._loss, self._radius, self._noise, self._lost, self._blur = loss, radius, noise, lost, blur
-
-    @property
-    def span(self) -> float:
-        return self._loss.span + 2 * self._radius
-
-    @property
-    def resolution(self) -> float:
-        """Below the radius nothing is known."""
-        return max(self._loss.resolution, self._radius)
+        self.span, self.resolution = loss.span + 2 * radius, max(loss.resolution, radius)
 
     def only(self, pair: Pair, /) -> DisplacedLoss:
         return DisplacedLoss(
@@ -206,14 +177,9 @@ class CellMeansLoss:
     density at all ends of cells, and no more than the true one in between. Inside its cell a value adds at most a tent
     over the mean, of the height :math:`2 p q (\sinh g/g)^2/\sinh g`.
 
-    Notes
-    -----
     **Cost** per evaluation, for m secrets and n cells: O(m n) for the pure loss of all pairs; O(p n) for the hockey
     sticks of p pairs.
-
-    References
-    ----------
-    docs/theory.md, section 13, on means of cells.
+    See docs/theory.md, section 13, on means of cells.
     """
 
     def __init__(self, priors: Mapping[Secret, Prior], /, *, pairs: Pairs) -> None:
@@ -237,6 +203,7 @@ class CellMeansLoss:
         self._unsure = MEANS_ERROR * self._width + 4 * UNIT_ROUNDOFF * farthest
         middles = {secret: prior.at_middles() for secret, prior in priors.items()}
         self._coarse = DisplacedLoss(DiscreteLoss(middles, pairs=pairs), radius=self._radius, noise=LAPLACE)
+        self.span, self.resolution = self._coarse.span, self._radius
 
     @staticmethod
     def suits(priors: Mapping[Secret, Prior], /) -> bool:
@@ -244,15 +211,6 @@ class CellMeansLoss:
         if not in_cells_of_one_width(priors):
             return False
         return len(priors) * sum(prior.means.size for prior in priors.values()) <= _MOST_ENTRIES
-
-    @property
-    def span(self) -> float:
-        return self._coarse.span
-
-    @property
-    def resolution(self) -> float:
-        """Below half the width of a cell nothing is known."""
-        return self._radius
 
     def only(self, pair: Pair, /) -> CellMeansLoss:
         return CellMeansLoss({secret: self._priors[secret] for secret in pair}, pairs=(pair,))

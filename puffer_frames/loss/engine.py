@@ -125,31 +125,27 @@ def _laplace(priors: Mapping[Secret, Prior], pairs: Pairs, noise: NoiseFamily) -
     del noise
     if all(prior.is_discrete for prior in priors.values()):
         return DiscreteLoss(priors, pairs=pairs)
-    _check_weights(priors)
     if _is_banded(priors, pairs):
         return ManyGaussiansLoss(priors)
-    _check_number(priors, pairs)
+    _check_priors(priors, pairs)
     return MixtureLoss(priors, pairs=pairs)
 
 
 def _gaussian(priors: Mapping[Secret, Prior], pairs: Pairs, noise: NoiseFamily) -> Loss:
     del noise
-    _check_weights(priors)
     if _is_banded(priors, pairs):
         return ManyWidenedLoss(priors)
-    _check_number(priors, pairs)
+    _check_priors(priors, pairs)
     return GaussianNoiseLoss(priors, pairs=pairs)
 
 
 def _stable(priors: Mapping[Secret, Prior], pairs: Pairs, noise: NoiseFamily) -> Loss:
-    _check_weights(priors)
-    _check_number(priors, pairs)
+    _check_priors(priors, pairs)
     return StableNoiseLoss(priors, pairs=pairs, noise=noise)
 
 
 def _coupled(priors: Mapping[Secret, Prior], pairs: Pairs, noise: NoiseFamily) -> Loss:
-    _check_weights(priors)
-    _check_number(priors, pairs)
+    _check_priors(priors, pairs)
     return CoupledLoss(priors, pairs=pairs, noise=noise)
 
 
@@ -165,7 +161,8 @@ def _is_banded(priors: Mapping[Secret, Prior], pairs: Pairs) -> bool:
     return pairs == "all" and gaussians and len(priors) >= FEWEST_BANDED
 
 
-def _check_weights(priors: Mapping[Secret, Prior]) -> None:
+def _check_priors(priors: Mapping[Secret, Prior], pairs: Pairs) -> None:
+    """Raise ArgumentError for a weight that floats would lose, CalibrationError for too many secrets."""
     if any(prior.weights.min() < _LEAST_WEIGHT for prior in priors.values()):
         raise ArgumentError(
             "a prior",
@@ -173,9 +170,6 @@ def _check_weights(priors: Mapping[Secret, Prior]) -> None:
             got="a smaller weight, which floats would lose",
             hint='Take Laplace noise, or contribution="draw".',
         )
-
-
-def _check_number(priors: Mapping[Secret, Prior], pairs: Pairs) -> None:
     if pairs == "all" and len(priors) > MOST_SECRETS:
         raise CalibrationError(
             "the secrets whose pairs are compared one by one",

@@ -56,17 +56,27 @@ class RatioCells:
         lost = self.mass_low - math.exp(min(epsilon, _FARTHEST)) * self.other_high
         return float(np.maximum(lost, 0.0).sum()) * (1 - UNIT_ROUNDOFF * (lost.size + 16))
 
+    @classmethod
+    def of(
+        cls, mass: Sequence[FloatArray], other: Sequence[FloatArray], low: FloatArray, high: FloatArray, /
+    ) -> RatioCells:
+        """From bounds of both probabilities, from below and from above; a ratio without bounds is left to `beyond`."""
+        known = np.isfinite(low) & np.isfinite(high)
+        return cls(
+            mass=mass[1][known],
+            mass_low=mass[0][known],
+            other=other[0][known],
+            other_high=other[1][known],
+            low=low[known],
+            high=high[known],
+            beyond=float(mass[1][~known].sum()) * (1 + UNIT_ROUNDOFF * low.size),
+        )
+
     def beside(self, other: RatioCells, /) -> RatioCells:
         """The cells of two parts of a partition."""
-        return RatioCells(
-            mass=np.concatenate([self.mass, other.mass]),
-            mass_low=np.concatenate([self.mass_low, other.mass_low]),
-            other=np.concatenate([self.other, other.other]),
-            other_high=np.concatenate([self.other_high, other.other_high]),
-            low=np.concatenate([self.low, other.low]),
-            high=np.concatenate([self.high, other.high]),
-            beyond=(self.beyond + other.beyond) * (1 + UNIT_ROUNDOFF),
-        )
+        names = ("mass", "mass_low", "other", "other_high", "low", "high")
+        both = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in names}
+        return RatioCells(**both, beyond=(self.beyond + other.beyond) * (1 + UNIT_ROUNDOFF))
 
     def points(self) -> tuple[FloatArray, FloatArray]:
         r"""Log-ratios and masses p with :math:`\int [P - x Q]_+ \le \mathrm{beyond} + \sum p (1 - x e^{-\ell})_+`.
@@ -114,15 +124,10 @@ class LossLaw:
     r"""Masses p at equally spaced log-ratios l, with :math:`\delta(\varepsilon) \le p_\infty + \sum p (1 -
     e^{\varepsilon - \ell})_+` for every epsilon.
 
-    Notes
-    -----
     *Such bounds of independent rows compose.* For rows with the losses :math:`\ell_1`, :math:`\ell_2` under their first
     laws, :math:`\delta_{12}(\varepsilon) = E\,\delta_1(\varepsilon - \ell_2)`, so that a bound of :math:`\delta_1` may
     take its place, and then one of :math:`\delta_2`: the masses are convolved.
-
-    References
-    ----------
-    docs/theory.md, section 17 (T5).
+    See docs/theory.md, section 17 (T5).
     """
 
     step: float
@@ -318,7 +323,7 @@ class UnitLoss:
     its loss on a lattice (`LossLaw`), whose k-fold convolution bounds that of k rows. Beside it stands the simple
     bound k times the hockey stick of a row at epsilon / k, and the smaller of both is taken.
 
-    - `loss`: Of one row.
+    - `loss`: The engine of one row.
 
     **Guarantee**: bounds, of which the upper one is near. The rows of a pair may have different laws, as long as the
     loss covers each. A unit of fewer rows loses no more. **Cost** per evaluation: some tens of milliseconds per pair
@@ -328,14 +333,7 @@ class UnitLoss:
 
     def __init__(self, loss: Loss, /, *, rows: int) -> None:
         self._loss, self._rows = loss, rows
-
-    @property
-    def span(self) -> float:
-        return self._loss.span * math.sqrt(self._rows)
-
-    @property
-    def resolution(self) -> float:
-        return self._loss.resolution
+        self.span, self.resolution = loss.span * math.sqrt(rows), loss.resolution
 
     def only(self, pair: Pair, /) -> UnitLoss:
         return UnitLoss(self._loss.only(pair), rows=self._rows)

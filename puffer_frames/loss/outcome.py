@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -71,13 +72,23 @@ class Verification:
     epsilon: float
     """The epsilon that it was measured at: the requested one, or the share of it that one of several columns has."""
 
+    @classmethod
+    def proved(cls, *, pure: float, delta: float, epsilon: float) -> Verification:
+        """Losses that are proved to be at most so much, and that were not measured."""
+        pure_loss, hockey_stick = (Bracket(lower=0.0, upper=upper) for upper in (pure, delta))
+        return cls(pure_loss=pure_loss, hockey_stick=hockey_stick, epsilon=epsilon)
+
+    def loss(self, *, delta: float) -> Bracket:
+        """The hockey stick where there is a delta, else the pure loss."""
+        return self.hockey_stick if delta else self.pure_loss
+
     def confirms(self, target: Target, /) -> bool:
         """Whether the engine has proved that the scale is private."""
-        return self.hockey_stick.upper <= target.delta if target.delta else self.pure_loss.upper <= target.epsilon
+        return self.loss(delta=target.delta).upper <= target.most
 
     def refutes(self, target: Target, /) -> bool:
         """Whether the engine has proved that the scale is not private."""
-        return self.hockey_stick.lower > target.delta if target.delta else self.pure_loss.lower > target.epsilon
+        return self.loss(delta=target.delta).lower > target.most
 
 
 class Loss(Protocol):
@@ -99,6 +110,17 @@ class Loss(Protocol):
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
         """Largest hockey stick over the pairs."""
+
+
+class PureLoss(ABC):
+    """A loss of which the pure one alone is known: it says what the hockey stick may be."""
+
+    @abstractmethod
+    def pure(self, scale: float, /) -> WorstCase:
+        """Largest pure loss over the pairs."""
+
+    def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
+        return self.pure(scale).as_stick(epsilon)
 
 
 def measured_text(measured: Verification, /, *, delta: float) -> str:

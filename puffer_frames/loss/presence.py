@@ -78,12 +78,12 @@ class RowsLoss(DiscreteLoss):
         upper = math.nextafter(found.bracket.upper + moved, math.inf)
         return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=found.pair)
 
+    def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
+        return self.pure(scale).as_stick(epsilon)
+
     def ratio_cells(self, scale: float, /) -> list[tuple[Pair, RatioCells]] | None:
         """As for all units, also those whose rows are those of another."""
         return None if self._units > MOST_PAIRS_IN_CELLS else super().ratio_cells(scale)
-
-    def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        return self.pure(scale).as_stick(epsilon)
 
 
 def _frequencies(cells: IndexArray, starts: IndexArray, width: int, rows: slice) -> FloatArray:
@@ -207,8 +207,6 @@ class PresenceLoss:
     (:math:`|D_1 + \dots + D_k| \le |D_1| + \dots + |D_k|`), with equality for values of one sign, and at most
     :math:`E|S|/b \le \sqrt{E S^2}/b` (Jensen). Where it decides, the law of S is worked out.
 
-    Notes
-    -----
     **Guarantee**: exact for one draw, for sums of values of one sign, wherever the third term is not the largest, and
     up to the grid of `SumLaw` for the units that decide, while there is room for their laws; otherwise an upper bound,
     and the first two terms are the lower one. **Cost** per evaluation: one exponential per component and term, whatever
@@ -219,6 +217,8 @@ class PresenceLoss:
     ----------
     docs/theory.md, section 7; it sharpens [DLYZ] Theorem 3 (13), :math:`\log E e^{|D|/b}`, for values of both signs.
     """
+
+    resolution = 0.0  # without noise the loss of any contribution but 0 is infinite
 
     def __init__(self, laws: UnitLaws, /) -> None:
         self._laws = laws
@@ -233,16 +233,7 @@ class PresenceLoss:
         self._room = _MOST_PLACES
         self._engines: dict[int, Loss] = {}
         self._slow = 0
-
-    @property
-    def span(self) -> float:
-        """The largest contribution, 40 standard deviations of a Gaussian one."""
-        return float((self._laws.copies * self._magnitude).max())
-
-    @property
-    def resolution(self) -> float:
-        """No length: without noise the loss of any contribution but 0 is infinite."""
-        return 0.0
+        self.span = float((laws.copies * self._magnitude).max())
 
     def only(self, pair: Pair, /) -> PresenceLoss:
         return PresenceLoss(self._laws.only(list(self._laws.units).index(pair[0])))

@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from puffer_frames.errors import ArgumentError, CalibrationError, short_traceback
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.loss_law import KnownInCells, RatioCells
-from puffer_frames.loss.outcome import Bracket, Loss, WorstCase
+from puffer_frames.loss.outcome import Bracket, Loss, PureLoss, WorstCase
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.numbers.arguments import check_delta, check_epsilon, check_number, check_scale
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
@@ -116,7 +116,7 @@ def renyi_epsilon(*, order: float, epsilon: float, delta: float) -> float:
     return max(0.0, found + 16 * UNIT_ROUNDOFF * (epsilon + 1 + (800 + math.log(order)) / (order - 1)))
 
 
-class RenyiLoss:
+class RenyiLoss(PureLoss):
     """The largest Rényi divergence of an order, both orders of each pair, in the place of the pure loss.
 
     Where the engine does not know the law of the loss (without noise, for hardly any, for more pairs than it looks at),
@@ -140,9 +140,6 @@ class RenyiLoss:
         bracket, worst = max(found, key=lambda one: one[0].upper)
         pairs = [pair for pair, _ in known]  # each one's reverse comes after it
         return WorstCase(bracket=bracket, pair=pairs[min(pairs.index(worst), pairs.index(worst[::-1]))])
-
-    def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        return self.pure(scale).as_stick(epsilon)
 
 
 def check_order(order: object, /) -> float:

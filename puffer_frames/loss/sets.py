@@ -104,8 +104,6 @@ class Intervals:
     def at(self, scale: float, /) -> Extremes:
         """The densities under Laplace noise of a scale above 0, for which no cell is infinitely wide.
 
-        Notes
-        -----
         **Cost**: linear in sets times positions.
         """
         near_high, near_low = (
@@ -438,7 +436,7 @@ def _candidates(extremes: Extremes, first: IndexArray, second: IndexArray) -> tu
 def _of_two(most: FloatArray, least: FloatArray, first: IndexArray, second: IndexArray) -> FloatArray:
     """The largest difference in each column of an entry of `most` and of `least` in the rows of a pair, or of any two.
 
-    Of all pairs only the two largest and the two smallest entries matter.
+    Over all pairs only the two largest and the two smallest entries matter.
     """
     if first.size < len(most) * (len(most) - 1) or len(most) == 2:
         return (most[first] - least[second]).max(axis=0)
@@ -464,7 +462,6 @@ _REACH = 12.0
 """This many scales beyond the outermost value the noise has a probability below 1e-32."""
 _BEYOND = 1e-30
 _NONE = math.sqrt(2 * math.pi)
-_LARGEST_EPSILON = 500.0
 
 
 class _Densities(NamedTuple):
@@ -492,13 +489,8 @@ class GaussianSetsLoss:
     In cells where the difference keeps its sign the integral is that of the difference; in others it is at most the
     width times the largest difference. The bound of a coupling is taken where it is smaller.
 
-    Notes
-    -----
     **Cost** per evaluation: cells times intervals per secret, and cells times ordered pairs.
-
-    References
-    ----------
-    docs/theory.md, section 14.
+    See docs/theory.md, section 14.
     """
 
     def __init__(self, sets: Mapping[Secret, LawSet], /, *, pairs: Pairs) -> None:
@@ -520,7 +512,7 @@ class GaussianSetsLoss:
         """At most the integral of what exceeds, and at most that of a shift."""
         coupled = self._coupled.hockey_stick(scale, epsilon=epsilon)
         edges = self._edges(scale)
-        if edges is None or epsilon > _LARGEST_EPSILON:
+        if edges is None or epsilon > LARGEST_EPSILON:
             return coupled
         left, right, factor = edges[:-1], edges[1:], math.exp(epsilon)
         found = {secret: _densities(law, left, right, scale) for secret, law in self._wide.items()}

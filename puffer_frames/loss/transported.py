@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError
-from puffer_frames.loss.outcome import Bracket, WorstCase
+from puffer_frames.loss.outcome import Bracket, PureLoss, WorstCase
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.markov import MarkovChain
 from puffer_frames.priors.pairs import Pair
@@ -166,7 +166,7 @@ _NEAR_LIMIT, _BEYOND_LIMIT = 1e-3, 1e-3
 """A limit is guessed once so little is left to it, and somewhat beyond, so that one step more does not exceed it."""
 
 
-class TransportedLoss:
+class TransportedLoss(PureLoss):
     r"""An upper bound of the pure loss of all released numbers together, of "X_t = a" against "X_t = b" at any time.
 
     Let :math:`f_a(y)` be the density of the released numbers of the next s times given the state a before them, and
@@ -189,6 +189,8 @@ class TransportedLoss:
     See docs/theory.md, section 10, "Transport along the chain".
     """
 
+    resolution = 1.0
+
     def __init__(self, chains: Sequence[MarkovChain], change: FloatArray, /, *, times: int | NDArray[np.bool_]) -> None:
         self._seen = None if isinstance(times, int) or times.all() else times
         self._times = times if isinstance(times, int) else times.size
@@ -196,18 +198,9 @@ class TransportedLoss:
         self._change = change
         self._limits = dict[float, list[FloatArray | None]]()
         self._chains = [_Sides.of(chain, self._times) for chain in chains]
-        self.hides = any(_two(possible) for sides in self._chains for possible in sides.possible)
+        self.hides = any(possible.sum() > 1 for sides in self._chains for possible in sides.possible)
         """Whether the state is open at some time."""
-
-    @property
-    def span(self) -> float:
-        """How far the released numbers move where all states do."""
-        return float(self._change.max()) * self._times
-
-    @property
-    def resolution(self) -> float:
-        """The least change of a released number."""
-        return 1.0
+        self.span = float(change.max()) * self._times
 
     def only(self, pair: Pair, /) -> TransportedLoss:
         """The same: the bound is of all pairs of states."""
@@ -223,17 +216,15 @@ class TransportedLoss:
             return WorstCase(bracket=Bracket(lower=0.0, upper=math.inf), pair=(0, 1))
         if self._seen is None:
             near = min(self._limits, key=lambda known: abs(known / scale - 1), default=0.0)
-            limits = [_stretched(limit, near / scale) for limit in self._limits.get(near, ())]
-            found = [sides.largest(moved, self._times, limits[2 * k :]) for k, sides in enumerate(self._chains)]
-            most = max(bound for bound, _ in found)
-            self._limits[scale] = [limit for _, both in found for limit in both]
+            power, factor = 1 + 4 * max(near / scale - 1, 0.0), 1 + 1e-10 * (near > scale)  # for a smaller scale
+            limits = [limit if limit is None else limit**power * factor for limit in self._limits.get(near, ())]
+            bounds = [sides.largest(moved, self._times, limits[2 * k :]) for k, sides in enumerate(self._chains)]
+            most = max(bound for bound, _ in bounds)
+            self._limits[scale] = [limit for _, both in bounds for limit in both]
             most = min(most, float(moved.max()) * self._times * (1 + 4 * UNIT_ROUNDOFF))  # if all states change
         else:
             most = max(sides.largest_of(moved, self._seen) for sides in self._chains)
         return WorstCase(bracket=Bracket(lower=0.0, upper=most), pair=(0, 1))
-
-    def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        return self.pure(scale).as_stick(epsilon)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,11 +310,6 @@ class _Sides:
 def _costs(moved: FloatArray) -> FloatArray:
     """By how much the noise hides a move less than none, rounded up; moved is given in scales."""
     return np.exp(moved) * (1 + 4 * UNIT_ROUNDOFF * (moved + 2))
-
-
-def _stretched(limit: FloatArray | None, ratio: float) -> FloatArray | None:
-    """What may serve for a scale that is smaller by this ratio, from what serves for another."""
-    return None if limit is None else limit ** (1 + 4 * max(ratio - 1, 0.0)) * (1 + 1e-10 * (ratio > 1))
 
 
 def _limit(
@@ -429,10 +415,6 @@ def _guess(found: FloatArray, grown: FloatArray, earlier: FloatArray) -> FloatAr
         return None
     guessed: FloatArray = found * np.exp(np.where(np.eye(len(found), dtype=bool), 0.0, left))
     return guessed
-
-
-def _two(possible: NDArray[np.bool_]) -> bool:
-    return int(possible.sum()) > 1
 
 
 def _check(chains: Sequence[MarkovChain], times: int, *, given_times: bool) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from puffer_frames.noise.stable_shape import StableShape
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.numbers.threads import each_of
 from puffer_frames.priors.prior import FloatArray, IndexArray
@@ -35,28 +36,10 @@ _LEAST = 1e-3
 Places: TypeAlias = tuple[int, int]
 
 
-class Shape(Protocol):
-    """A symmetric, unimodal density of scale 1."""
-
-    steepest: float
-    """A bound of |(log f)'|."""
-    most_curved: float
-    """A bound of |(log f)''| and of |f''/f|."""
-
-    def most_curved_beyond(self, x: FloatArray, /) -> FloatArray:
-        """A bound of |(log f)''| at all distances from x >= 0 on."""
-
-    def log_density(self, x: FloatArray, /) -> tuple[FloatArray, FloatArray]:
-        """Log of the density at x >= 0, and a bound of its error."""
-
-    def steepest_beyond(self, x: FloatArray, /) -> FloatArray:
-        """A bound of |(log f)'| at all distances from x >= 0 on."""
-
-
 def largest_log_ratio(
     mixtures: Sequence[tuple[FloatArray, FloatArray]],
     ratios: Sequence[Places] | None,
-    shape: Shape,
+    shape: StableShape,
     /,
     *,
     tolerance: float,
@@ -126,7 +109,7 @@ def _test(
     cells: FloatArray,
     mixtures: Sequence[tuple[FloatArray, FloatArray]],
     ratios: Sequence[Places] | None,
-    shape: Shape,
+    shape: StableShape,
     atoms: FloatArray,
     unsure: Sequence[tuple[float, float]],
 ) -> tuple[tuple[float, Places], FloatArray, NDArray[np.bool_]]:
@@ -230,7 +213,7 @@ class _OnCells:
 
 
 def _on_cells(
-    mixture: tuple[FloatArray, FloatArray], ends: FloatArray, place: IndexArray, shape: Shape, *, whole: bool
+    mixture: tuple[FloatArray, FloatArray], ends: FloatArray, place: IndexArray, shape: StableShape, *, whole: bool
 ) -> _OnCells:
     """Log-density of a mixture on cells, `place` of `ends`; with `whole` at their ends alone: cells may hold atoms."""
     weights, atoms = mixture
@@ -249,7 +232,7 @@ def _on_cells(
 
 
 def _densities(
-    weights: FloatArray, atoms: FloatArray, points: FloatArray, shape: Shape
+    weights: FloatArray, atoms: FloatArray, points: FloatArray, shape: StableShape
 ) -> tuple[FloatArray, FloatArray]:
     """Log-density of a mixture of many atoms at some points, and a bound of its error."""
     found, step, logs = np.empty((2, points.size)), max(1, _CHUNK // atoms.size), np.log(weights)

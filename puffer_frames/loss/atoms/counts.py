@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, permutations
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from scipy.special import comb
 from puffer_frames.errors import ArgumentError
 from puffer_frames.loss.atoms.discrete import DiscreteLoss, largest_ratio
 from puffer_frames.loss.atoms.recursion import NOTHING, Law, TooSteepError, convolver, normalised
-from puffer_frames.loss.outcome import Bracket, WorstCase
+from puffer_frames.loss.outcome import Bracket, PureLoss, WorstCase
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.markov import MarkovChain
 from puffer_frames.priors.pairs import Pair
@@ -37,10 +38,7 @@ _CHUNK = 1 << 20
 
 class CountLoss(DiscreteLoss):
     """Loss of pairs of states at the same time: the states of a time are neighbouring rows, all of whose pairs count.
-
-    References
-    ----------
-    docs/theory.md, section 3, "All pairs at once".
+    See docs/theory.md, section 3, "All pairs at once".
     """
 
     _starts: IndexArray
@@ -48,18 +46,13 @@ class CountLoss(DiscreteLoss):
     @classmethod
     def of_times(
         cls, secrets: Sequence[Secret], rows: Law, starts: IndexArray, /, *, pairs: tuple[Pair, ...], error: float
-    ) -> CountLoss:
+    ) -> Self:
         """The laws of counts 0, 1, ... as rows; `starts` is where each time begins, and the end of the last."""
         engine = cls.__new__(cls)
-        engine._fill(secrets, rows, starts, pairs=pairs, error=error)
-        return engine
-
-    def _fill(
-        self, secrets: Sequence[Secret], rows: Law, starts: IndexArray, *, pairs: tuple[Pair, ...], error: float
-    ) -> None:
         positions = np.arange(rows.mantissas.shape[1], dtype=np.float64)
-        self._prepare_table(list(secrets), positions, *rows, pairs=pairs, error=error)
-        self._starts = starts
+        engine._prepare_table(list(secrets), positions, *rows, pairs=pairs, error=error)
+        engine._starts = starts
+        return engine
 
     def pure(self, scale: float, /) -> WorstCase:
         """Largest |log f_i/f_j| over the pairs and over y: the highest less the lowest density of every time."""
@@ -87,8 +80,8 @@ class CountLoss(DiscreteLoss):
     def distance(self) -> float:
         """Largest W-infinity distance of two laws of one time, where masses that differ by rounding alone are equal.
 
-        Of a level in the lower half the masses up to it are compared, of one in the upper half those beyond: so both
-        are right up to a factor.
+        A level in the lower half compares the masses up to it, one in the upper half the masses beyond it: so both are
+        right up to a factor.
         """
         slack = 4 * (self._error + UNIT_ROUNDOFF * self._positions.size)
         farthest = 0.0
@@ -112,7 +105,7 @@ class CountLoss(DiscreteLoss):
         return farthest
 
 
-class CountsLoss:
+class CountsLoss(PureLoss):
     r"""Loss of several counts, each with Laplace noise of the same scale, of "X_i = s" against "X_i = t".
 
     Along one count, between two whole numbers, each density is :math:`A e^{y/b} + B e^{-y/b}`: a ratio of two of them
@@ -123,16 +116,15 @@ class CountsLoss:
     resolution = 1.0
 
     def __init__(self, laws: Sequence[tuple[Sequence[Secret], FloatArray]], /, *, error: float) -> None:
-        """`laws` has for each i the names of "X_i = s", and a law of each, shape (states, counts, ..., counts). The
-        probabilities are right up to a factor of `exp(error)`.
+        """`laws` has for each i the names of "X_i = s", and a law of each, shape (states, counts, ..., counts), or its
+        coefficients. They are right up to a factor of `exp(error)`.
         """
         self._laws, self._error = laws, error
-        law = laws[0][1]
-        self.span = 2.0 * (law.shape[1] - 1)
+        self.span = 2.0 * (laws[0][1].shape[-1] - 1)
 
-    def only(self, pair: Pair, /) -> CountsLoss:
+    def only(self, pair: Pair, /) -> Self:
         """The same for all pairs of the i that the pair is of."""
-        return CountsLoss([own for own in self._laws if pair[0] in own[0]], error=self._error)
+        return type(self)([own for own in self._laws if pair[0] in own[0]], error=self._error)
 
     def pure(self, scale: float, /) -> WorstCase:
         """Largest |log f_i/f_j| over the pairs and over the whole numbers."""
@@ -165,11 +157,8 @@ class CountsLoss:
         steps = (law.ndim - 1) * (counts + counts / scale + 4) if scale else 0.0
         return 2.0 * (self._error + UNIT_ROUNDOFF * (steps + 8))
 
-    def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        return self.pure(scale).as_stick(epsilon)
 
-
-class RangeLoss:
+class RangeLoss(CountsLoss):
     r"""Loss of one count or sum of "X_i = s" against "X_i = t" under every network of a range.
 
     With Bernstein coefficients :math:`a_m` of :math:`P(X_i = s) f(y \mid X_i = s)` and :math:`p_m` of
@@ -177,20 +166,9 @@ class RangeLoss:
     :math:`\sum a_m q_{k - m}` and :math:`\sum b_m p_{k - m}` of degree 2d, whose coefficients are at least 0: so it is
     at most the largest ratio of two coefficients of one k. The first and the last k are the ends of the range. Where
     another k is larger the range is halved (de Casteljau), as long as that helps.
+
+    The coefficients have the shape (states, degree + 1, sums).
     """
-
-    resolution = 1.0
-
-    def __init__(self, laws: Sequence[tuple[Sequence[Secret], FloatArray]], /, *, error: float) -> None:
-        """`laws` has for each i the names of "X_i = s", and the coefficients, shape (states, degree + 1, sums), which
-        are right up to a factor of `exp(error)`.
-        """
-        self._laws, self._error = laws, error
-        self.span = 2.0 * (laws[0][1].shape[2] - 1)
-
-    def only(self, pair: Pair, /) -> RangeLoss:
-        """The same for all pairs of the i that the pair is of."""
-        return RangeLoss([own for own in self._laws if pair[0] in own[0]], error=self._error)
 
     def pure(self, scale: float, /) -> WorstCase:
         """Largest |log f_i/f_j| over the pairs, over the whole numbers and over the range."""
@@ -211,9 +189,6 @@ class RangeLoss:
                     lower = max(found.bracket.lower, bracket.lower - error)
                     found = WorstCase(bracket=Bracket(lower=lower, upper=bracket.upper + error), pair=pair)
         return found
-
-    def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        return self.pure(scale).as_stick(epsilon)
 
 
 def _over_the_range(laws: FloatArray, *, least: float) -> Bracket:
@@ -413,21 +388,13 @@ class WindowedCountLoss(CountLoss):
     and within w of an end of the series the window reaches to that end. It is at least
     :math:`|\log E[e^{\pm F/b} \mid X_i = s] / E[e^{\pm F/b} \mid X_i = t]|`, the loss at y beyond 0 and T.
 
-    Notes
-    -----
     **Cost**: that of 2w times, whatever T is.
-
-    References
-    ----------
-    docs/theory.md, section 10, "One count, exactly".
+    See docs/theory.md, section 10, "One count, exactly".
     """
 
     covers: int
     """Length from which on a series has the same windows."""
     _series: _Series
-
-    def __init__(self) -> None:
-        """Empty: use `of`."""
 
     @classmethod
     def of(
@@ -445,8 +412,8 @@ class WindowedCountLoss(CountLoss):
         secrets: list[Secret] = [(0, i, int(s)) for i, _ in groups for s in series.possible(i)]
         ends = np.append(0, np.cumsum([law.mantissas.shape[0] for _, law in groups]))
         error = count_rounding([chain], length=2 * window + 1) + series.error
-        engine = cls()
-        engine._fill(secrets, _stacked([law for _, law in groups]), ends.astype(np.intp), pairs=(), error=error)
+        rows = _stacked([law for _, law in groups])
+        engine = cls.of_times(secrets, rows, ends.astype(np.intp), pairs=(), error=error)
         engine._series = series
         engine.covers = max(2 * window + 1, window + len(series.laws))
         return engine

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -69,8 +69,6 @@ class SparseAtoms:
     def largest(self, scale: float, /) -> tuple[float, float, int, int]:
         """The largest log-ratio, a bound of its rounding error, and the numbers of the two laws.
 
-        Notes
-        -----
         **Cost**: O(atoms) and O(laws) times the places that are looked at: some hundreds, seldom all. **Rounding**: a
         sum of k positive terms, one after the other, each with an exponential of a distance d of relative error
         2 d u: d e^-d is below 1/2; so at most 8 u per term. A logarithm v adds at most 4 |v| u, for |v| is at least the
@@ -195,8 +193,6 @@ def ratio_cells(tables: AtomDensities, i: int, j: int, /) -> RatioCells:
     density is :math:`A e^{-s} + B e^{s - g}`. So the ratio of two densities is monotone between two atoms, and its
     bounds are its values at the ends. Beyond the outermost atoms it is constant.
 
-    Notes
-    -----
     **Rounding**: probabilities and bounds are moved to the private side by the errors of the tables. The logs of A and
     B have errors of u R (\|log\| + 10), and under the shares that both have in a density at a distance s the mean of
     \|log\| is at most \|log f\| + g + log 2.
@@ -216,17 +212,8 @@ def ratio_cells(tables: AtomDensities, i: int, j: int, /) -> RatioCells:
     masses = [np.append(side.mass, tails[k]) for k, side in enumerate((first, second))]
     errors = [np.append(side.relative, tails[2 + k]) for k, side in enumerate((first, second))]
     low, high = np.append(low, tails[4] - tails[5]), np.append(high, tails[4] + tails[5])
-    known = np.isfinite(low) & np.isfinite(high)  # the rest is left to what lies beyond
-    mass = masses[0] * (1 + errors[0])
-    return RatioCells(
-        mass=mass[known],
-        mass_low=np.maximum(masses[0] * (1 - errors[0]), 0.0)[known],
-        other=np.maximum(masses[1] * (1 - errors[1]), 0.0)[known],
-        other_high=(masses[1] * (1 + errors[1]))[known],
-        low=low[known],
-        high=high[known],
-        beyond=float(mass[~known].sum()) * (1 + UNIT_ROUNDOFF * mass.size),
-    )
+    mass, other = ((np.maximum(m * (1 - e), 0.0), m * (1 + e)) for m, e in zip(masses, errors, strict=True))
+    return RatioCells.of(mass, other, low, high)
 
 
 class _Side:
@@ -479,7 +466,8 @@ class DiscreteLoss:
         worst = 0
         part = self._positive_parts(scale, epsilon)
         first, second = self._pair_numbers()
-        for chunk in self._pair_chunks():
+        step = max(1, _CACHED // self._positions.size)
+        for chunk in (slice(start, min(start + step, first.size)) for start in range(0, first.size, step)):
             for i, j in ((first[chunk], second[chunk]), (second[chunk], first[chunk])):
                 low, high = part(i, j)
                 lower = max(lower, float(low.max()))
@@ -548,12 +536,6 @@ class DiscreteLoss:
             return found[0], LogError(roundoffs=found[1], weights=self._error)
         tables = log_densities(self._positions, weights, exponents, scale=scale, weights_error=self._error)
         return tables.log_f, tables.error
-
-    def _pair_chunks(self) -> Iterator[slice]:
-        step = max(1, _CACHED // self._positions.size)
-        pairs = self._pair_numbers()[0].size
-        for start in range(0, pairs, step):
-            yield slice(start, min(start + step, pairs))
 
 
 def on_one_grid(values: FloatArray, /, *, width: float) -> tuple[FloatArray, IndexArray] | None:

@@ -28,14 +28,10 @@ def scaled_weights(prior: Prior, /) -> tuple[FloatArray, IndexArray]:
     levels, total = prior.levels
     mantissas, exponents = np.frexp(prior.weights)
     small = np.flatnonzero(prior.weights < LEAST)
-    pairs = [_quotient(int(level), int(total)) for level in levels[small]]
-    mantissas[small], exponents[small] = [m for m, _ in pairs], [e for _, e in pairs]
+    for k in small.tolist():
+        exponent = int(levels[k]).bit_length() - int(total).bit_length()
+        mantissas[k], exponents[k] = (int(levels[k]) << -exponent) / int(total), exponent
     return mantissas, exponents.astype(np.intp)
-
-
-def _quotient(level: int, total: int) -> tuple[float, int]:
-    exponent = level.bit_length() - total.bit_length()
-    return (level << -exponent) / total, exponent
 
 
 def fits_floats(mantissas: FloatArray, exponents: IndexArray, /) -> bool:
@@ -278,8 +274,6 @@ def log_at_atoms(positions: FloatArray, weights: FloatArray, /, *, scale: float)
 
     .. math:: 2b f(x_k) = e^{-d_k} \sum_{j \le k} w_j e^{d_j} + e^{-e_k} \sum_{j > k} w_j e^{e_j}.
 
-    Notes
-    -----
     **Rounding**: as in `log_densities`: a sum is right to its number of terms, and each of the four exponentials to
     twice the span and 2 units. No sum is beyond the range of floats, and a term below it is less than 2**-100 of a
     density of `_ROOMY`.
@@ -429,18 +423,13 @@ def _between(left: FloatArray, right: FloatArray, g: FloatArray) -> FloatArray:
     """Integral over [0, g] of the positive part of left e^{-s} + right e^{s - g}."""
     decay = np.exp(-g)
     from_left, from_right = left + right * decay > 0, left * decay + right > 0
-    found: FloatArray = np.where(from_left & from_right, (left + right) * -np.expm1(-g), 0.0)
-    for own, other, positive in ((left, right, from_left & ~from_right), (right, left, from_right & ~from_left)):
+    integral: FloatArray = np.where(from_left & from_right, (left + right) * -np.expm1(-g), 0.0)
+    for near, far, positive in ((left, right, from_left & ~from_right), (right, left, from_right & ~from_left)):
         crossed = np.flatnonzero(positive)
-        found[crossed] = own[crossed] * _up_to_crossing(own[crossed], other[crossed], g[crossed])
-    return found
-
-
-def _up_to_crossing(positive: FloatArray, negative: FloatArray, g: FloatArray) -> FloatArray:
-    """(1 - e^{-s})^2 with e^{2s} = -positive e^g / negative."""
-    with np.errstate(divide="ignore"):
-        s = np.clip(0.5 * (g + np.log(positive / np.abs(negative))), 0.0, g)
-    return np.square(np.expm1(-s))
+        with np.errstate(divide="ignore"):  # the sign changes at e^{2s} = -own e^g / other
+            s = np.clip(0.5 * (g[crossed] + np.log(near[crossed] / np.abs(far[crossed]))), 0.0, g[crossed])
+        integral[crossed] = near[crossed] * np.square(np.expm1(-s))
+    return integral
 
 
 def raw_positive_part(

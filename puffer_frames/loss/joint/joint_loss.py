@@ -312,7 +312,7 @@ class JointLoss:
 
     - `labels`: Whose values are numbers of levels. For these the distance is 1 for another level.
     - `wrong`: With which probability each row is replaced by anything, whatever its value.
-    - `most_nodes`: Of a larger grid of all coordinates some lines are chosen.
+    - `most_nodes`: A grid of all coordinates with more nodes is thinned to some of its lines.
 
     The supremum is at a node of the product grid of all coordinates. On fewer lines the values at nodes are exact too,
     and in every cell a bound follows from those at its corners; so it is of replaced rows, whatever the lines. Of rows
@@ -533,16 +533,13 @@ class JointLoss:
         """The loss of a row under any law is at most this."""
         return float(sum(width / scale for width, scale in zip(self.ranges, scales, strict=True)))
 
-    def _most_nodes(self) -> int:
-        """Fewer for many secrets, whose densities are held at once where pairs are listed."""
-        return min(self._most, 20 * MOST_NODES // len(self.laws))
-
     def _first_lines(self) -> list[FloatArray]:
         sizes = [axis.size for axis in self.coordinates]
-        if math.prod(sizes) <= self._most_nodes() and max(sizes) <= _MOST_LINES:
+        most = min(self._most, 20 * MOST_NODES // len(self.laws))  # of many secrets, whose densities are held at once
+        if math.prod(sizes) <= most and max(sizes) <= _MOST_LINES:
             return list(self.coordinates)
-        each = min(_MOST_LINES, max(4, int(_FIRST_NODES ** (1 / self.columns))))
-        return [axis if k in self.labels else _spread(axis, each) for k, axis in enumerate(self.coordinates)]
+        lines_per_axis = min(_MOST_LINES, max(4, int(_FIRST_NODES ** (1 / self.columns))))
+        return [axis if k in self.labels else _spread(axis, lines_per_axis) for k, axis in enumerate(self.coordinates)]
 
     def _refinable(self, column: int, line: FloatArray) -> NDArray[np.intp]:
         """The slabs of an axis that a further line can be in, as numbers above 0."""

@@ -52,14 +52,7 @@ class Boxes:
         ratio = np.log(self.first) - np.log(self.second)
         grown = self.error + 64 * UNIT_ROUNDOFF
         mass, other = self.weights * self.first.sum(axis=0), self.weights * self.second.sum(axis=0)
-        return RatioCells(
-            mass=mass * (1 + grown),
-            mass_low=mass * (1 - grown),
-            other=other * (1 - grown),
-            other_high=other * (1 + grown),
-            low=ratio.min(axis=0) - grown,
-            high=ratio.max(axis=0) + grown,
-        )
+        return _cells(mass, other, ratio.min(axis=0), ratio.max(axis=0), error=grown)
 
     @property
     def swapped(self) -> Boxes:
@@ -153,6 +146,18 @@ class Boxes:
         )
 
 
+def _cells(mass: FloatArray, other: FloatArray, low: FloatArray, high: FloatArray, *, error: float) -> RatioCells:
+    """From probabilities and log-ratios with this relative error."""
+    return RatioCells(
+        mass=mass * (1 + error),
+        mass_low=mass * (1 - error),
+        other=other * (1 - error),
+        other_high=other * (1 + error),
+        low=low - error,
+        high=high + error,
+    )
+
+
 def _joined(parts: Sequence[Boxes]) -> Boxes:
     return Boxes(
         first=np.concatenate([part.first for part in parts], axis=1),
@@ -175,10 +180,10 @@ _LARGEST_EPSILON = 500.0
 class JointStick:
     r"""Largest :math:`\int [f_s - e^\varepsilon f_t]_+` over pairs, both orders.
 
-    - `loss`: Of the same laws, with all coordinates for lines (`JointLoss.is_whole`).
+    - `loss`: The joint loss of the same laws, with all coordinates for lines (`JointLoss.is_whole`).
     - `levels` (mapping of column number to int): How many levels each column of labels has, which may be more than the
       laws have.
-    - `rows`: Of so many independent rows of a unit: the law of the loss of one is composed (`LossLaw`).
+    - `rows`: Number of independent rows of a unit; the law of the loss of one row is composed (`LossLaw`).
 
     Between neighbouring coordinates the densities are sums of :math:`e^{\pm y_k / b_k}` in each column, so that the
     ratio of two of them is monotone along every axis. So its bounds in a cell are those at the corners, and what a cell
@@ -245,14 +250,7 @@ class JointStick:
             wide = (high - low > width) & (np.maximum(masses[a], masses[b]) > _LEAST_MASS)
             cut = grid.boxes(a, b, np.nonzero(wide), error=grown).narrowed(width)
             for (s, t), least, most, boxes in (((a, b), low, high, cut), ((b, a), -high, -low, cut.swapped)):
-                rest = RatioCells(
-                    mass=masses[s][~wide] * (1 + grown),
-                    mass_low=masses[s][~wide] * (1 - grown),
-                    other=masses[t][~wide] * (1 - grown),
-                    other_high=masses[t][~wide] * (1 + grown),
-                    low=least[~wide] - grown,
-                    high=most[~wide] + grown,
-                )
+                rest = _cells(masses[s][~wide], masses[t][~wide], least[~wide], most[~wide], error=grown)
                 yield (s, t), rest.beside(boxes.cells())
 
     def crossing(self, scales: Scales, epsilon: float, /) -> Iterator[tuple[Pair, Boxes]]:
@@ -298,9 +296,10 @@ class _Grid:
             count = max(levels[k], line.size)
             other, more = math.exp(-1 / scale), count - line.size
             weight = np.full(line.size + (more > 0), 0.5 / (1 + (count - 1) * other))
-            if more > 0:  # the levels that no law has are one slot
+            if more > 0:  # the levels that no law has are one slot: 1 / (levels - 1 + e^{1/b}) of the sum over all
                 parts = line.size - 1 + 1 / other
-                nodes = {s: _with_absent(found, k, parts) for s, found in nodes.items()}
+                absent = {s: found.sum(axis=k, keepdims=True) / parts for s, found in nodes.items()}
+                nodes = {s: np.concatenate([found, absent[s]], axis=k) for s, found in nodes.items()}
                 weight[-1] *= more
             every = np.arange(weight.size)
             slots.append(_Slots(left=every, right=every, width=np.zeros(weight.size), weight=weight))
@@ -349,14 +348,6 @@ def _between(line: FloatArray, scale: float) -> _Slots:
         width=np.concatenate([[0.0], width, [0.0]]),
         weight=np.concatenate([[0.25], 0.5 * np.tanh(0.5 * width), [0.25]]),
     )
-
-
-def _with_absent(nodes: FloatArray, axis: int, parts: float) -> FloatArray:
-    """The densities at a level that no law has, after the others: the sum over all levels is (levels - 1 + e^{1/b})
-    times it.
-    """
-    absent = nodes.sum(axis=axis, keepdims=True) / parts
-    return np.concatenate([nodes, absent], axis=axis)
 
 
 def _spread(masses: FloatArray, low: FloatArray, high: FloatArray) -> float:

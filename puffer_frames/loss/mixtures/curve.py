@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -99,8 +99,6 @@ def central_sharpness(stds: FloatArray, /, *, scale: float) -> FloatArray:
 def survival(z: FloatArray, stds: FloatArray, /, *, scale: float) -> FloatArray:
     r"""P(X + N > z) for X ~ N(0, std^2) and z >= 0: :math:`\Phi(-z/\sigma) + (P - Q)/2`, at an atom P/2.
 
-    Notes
-    -----
     **Rounding**: relative, a few units of 1 + |log| (no term cancels for z >= 0).
     """
     if scale == 0:
@@ -143,15 +141,8 @@ class Points:
 
     def take(self, index: IndexArray, /) -> Points:
         """Some of the points."""
-        return Points(
-            y=self.y[index],
-            log_f=self.log_f[index],
-            error=self.error[index],
-            terms=_columns(self.terms, index),
-            steepest=_columns(self.steepest, index),
-            flattest=_columns(self.flattest, index),
-            log_sharpness=_columns(self.log_sharpness, index),
-        )
+        # column by column in memory, which is faster to take from than row by row
+        return Points(**{name: getattr(self, name).T.take(index, axis=0).T for name in _TABLES})
 
     def without_components(self) -> Points:
         """The curve alone, for less memory."""
@@ -160,20 +151,11 @@ class Points:
 
     def join(self, other: Points, /) -> Points:
         """These points followed by others."""
-        return Points(
-            y=np.concatenate((self.y, other.y)),
-            log_f=np.concatenate((self.log_f, other.log_f)),
-            error=np.concatenate((self.error, other.error)),
-            terms=np.concatenate((self.terms, other.terms), axis=1),
-            steepest=np.concatenate((self.steepest, other.steepest), axis=1),
-            flattest=np.concatenate((self.flattest, other.flattest), axis=1),
-            log_sharpness=np.concatenate((self.log_sharpness, other.log_sharpness), axis=1),
-        )
+        both = {name: (getattr(self, name), getattr(other, name)) for name in _TABLES}
+        return Points(**{name: np.concatenate(tables, axis=-1) for name, tables in both.items()})
 
 
-def _columns(table: FloatArray, index: IndexArray) -> FloatArray:
-    """`table[:, index]`, column by column in memory, which is faster to take from than row by row."""
-    return table.T.take(index, axis=0).T
+_TABLES = tuple(table.name for table in fields(Points))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,8 +42,6 @@ _LEAST_MASS = 1e-16
 def ratio_cells(p: Curve, q: Curve, /) -> tuple[RatioCells, RatioCells] | None:
     """The cells of P against Q, and of Q against P; None where a density leaves the range of floats.
 
-    Notes
-    -----
     **Rounding**: probabilities and bounds are moved to the private side.
     """
     at_p, at_q = first_points(p, q)
@@ -67,7 +65,7 @@ def ratio_cells(p: Curve, q: Curve, /) -> tuple[RatioCells, RatioCells] | None:
     a, b = np.concatenate(ends, axis=1)
     masses = np.stack([_mass(p, a, b), _mass(q, a, b)])
     low, high = np.concatenate(bounds, axis=1)
-    return _one(masses, low, high), _one(masses[::-1], -high, -low)
+    return RatioCells.of(masses[0], masses[1], low, high), RatioCells.of(masses[1], masses[0], -high, -low)
 
 
 def _tails(p: Curve, at_p: Points, at_q: Points) -> tuple[list[FloatArray], list[FloatArray]]:
@@ -97,20 +95,6 @@ def _split(cells: Cells, low: FloatArray, high: FloatArray, normaliser: float) -
     return ((high - low) * _STEPS > min(spreads)) & (np.maximum(masses[0], masses[1]) > _LEAST_MASS)
 
 
-def _one(masses: FloatArray, low: FloatArray, high: FloatArray) -> RatioCells:
-    known = np.isfinite(low) & np.isfinite(high)
-    beyond = float(masses[0, 1, ~known].sum()) * (1 + UNIT_ROUNDOFF * low.size)
-    return RatioCells(
-        mass=masses[0, 1, known],
-        mass_low=masses[0, 0, known],
-        other=masses[1, 0, known],
-        other_high=masses[1, 1, known],
-        low=low[known],
-        high=high[known],
-        beyond=beyond,
-    )
-
-
 def _mass(curve: Curve, a: FloatArray, b: FloatArray) -> FloatArray:
     """Lower and upper bounds of the probabilities of intervals, shape (2, intervals)."""
     mass, error = curve.mass(a, b), curve.mass_errors(a, b)
@@ -127,10 +111,7 @@ class SharedCells:
 
     A pair costs the comparison of two rows of numbers. Its bounds are a few parts in a thousand wide, or wider: enough
     to see that most pairs are not the worst.
-
-    References
-    ----------
-    docs/theory.md, section 3, "Gaussian components".
+    See docs/theory.md, section 3, "Gaussian components".
     """
 
     def __init__(self, curves: Sequence[Curve], y: FloatArray, /) -> None:

@@ -39,12 +39,7 @@ class Cells:
         return cls(p_left=p.take(before), p_right=p.take(after), q_left=q.take(before), q_right=q.take(after))
 
     def take(self, index: IndexArray, /) -> Cells:
-        return Cells(
-            p_left=self.p_left.take(index),
-            p_right=self.p_right.take(index),
-            q_left=self.q_left.take(index),
-            q_right=self.q_right.take(index),
-        )
+        return Cells(**{name: getattr(self, name).take(index) for name in _ENDS})
 
     def halves(self, p: Curve, q: Curve, /) -> tuple[Cells, Points, Points]:
         """Both halves of every cell, and the curves at the midpoints."""
@@ -77,12 +72,7 @@ class Cells:
 
     def join(self, other: Cells, /) -> Cells:
         """These cells and others."""
-        return Cells(
-            p_left=self.p_left.join(other.p_left),
-            p_right=self.p_right.join(other.p_right),
-            q_left=self.q_left.join(other.q_left),
-            q_right=self.q_right.join(other.q_right),
-        )
+        return Cells(**{name: getattr(self, name).join(getattr(other, name)) for name in _ENDS})
 
     def split_at(self, level: float, p: Curve, q: Curve, /) -> Cells:
         """Every cell in four where the log-ratio crosses the level between its ends, else in halves."""
@@ -126,6 +116,9 @@ class Cells:
         return lower, upper
 
 
+_ENDS = ("p_left", "p_right", "q_left", "q_right")
+
+
 def _start(p: Curve, q: Curve, reaches: tuple[tuple[float, float], tuple[float, float]]) -> tuple[Points, Points]:
     """Both curves at the marks of both, from one outer end to the other."""
     low, high = min(r[0] for r in reaches), max(r[1] for r in reaches)
@@ -137,7 +130,7 @@ def _start(p: Curve, q: Curve, reaches: tuple[tuple[float, float], tuple[float, 
 def largest_log_ratio(p: Curve, q: Curve, /, *, tolerance: float, floor: float = 0.0) -> tuple[float, float]:
     """Bounds of sup |log f_p/f_q| under Laplace noise.
 
-    - `p`, `q`: Of one scale > 0 and one centre.
+    - `p`, `q`: Both have the same scale > 0 and the same centre.
     - `tolerance`: Width to reach, relative to the supremum.
     - `floor`: Where the supremum is below this, the upper bound need only be below it too.
 
@@ -196,8 +189,6 @@ def positive_mass(
 ) -> tuple[float, float]:
     r"""Bounds of the integral of [f_p - e^epsilon f_q]_+, not tighter than it takes to see that it is below the floor.
 
-    Notes
-    -----
     Cells where the sign is certain contribute their exact mass (neighbours are joined first). An undecided cell
     contributes at most :math:`P_p(cell)(1 - e^{\varepsilon - \sup \log f_p/f_q})`, which falls with the square of its
     width, and is split until the sum of these is within the tolerance or rounding hides the sign: about the crossing

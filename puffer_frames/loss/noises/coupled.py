@@ -28,10 +28,7 @@ class CoupledSetsLoss:
 
     Intervals of the same level are paired: a value of the one and a value of the other are at most as far apart as the
     farther ends. What hides a shift by the largest such distance hides the pair.
-
-    References
-    ----------
-    docs/theory.md, section 4, "Any noise", and section 14.
+    See docs/theory.md, section 4, "Any noise", and section 14.
     """
 
     def __init__(self, sets: Mapping[Secret, LawSet], /, *, pairs: Pairs, noise: NoiseFamily) -> None:
@@ -39,12 +36,7 @@ class CoupledSetsLoss:
         self._pairs = list(combinations(sets, 2)) if pairs == "all" else list(pairs)
         self._distances = {pair: set_distance(*(self._sets[secret] for secret in pair)) for pair in self._pairs}
         self._worst = max(self._distances, key=lambda pair: self._distances[pair])
-        self.span = self._distances[self._worst]
-
-    @property
-    def resolution(self) -> float:
-        """The loss is that of one distance."""
-        return self.span
+        self.span = self.resolution = self._distances[self._worst]
 
     def only(self, pair: Pair, /) -> CoupledSetsLoss:
         return CoupledSetsLoss({s: self._sets[s] for s in pair}, pairs=(pair,), noise=self._noise)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -243,7 +243,8 @@ class GaussianNoiseLoss:
         self._fewer: dict[tuple[Secret, int], FewerAtoms] = {}
         listed = list(combinations(priors, 2) if pairs == "all" else pairs)
         if self._discrete:
-            bounds = _distance_bounds(self._priors, listed)
+            number, apart = {s: k for k, s in enumerate(priors)}, w_infinity_bounds(list(self._priors.values()))
+            bounds = {(a, b): float(apart[number[a], number[b]]) for a, b in listed}
             self._exact: dict[Pair, float] = {}
             self._known: dict[Pair, tuple[float, float, float]] = {}
             self._distances = dict(sorted(bounds.items(), key=lambda item: -item[1]))
@@ -414,7 +415,8 @@ class GaussianNoiseLoss:
         return SharedWidthCurve(prior.weights, prior.means, std=scale, centre=self._centre)
 
     def _widened(self, scale: float) -> MixtureLoss:
-        return MixtureLoss({s: _widen(p, scale) for s, p in self._priors.items()}, pairs=self._pairs)
+        widened = {s: replace(p, stds=np.hypot(p.stds, scale)) for s, p in self._priors.items()}
+        return MixtureLoss(widened, pairs=self._pairs)
 
     def _raw(self) -> DiscreteLoss | MixtureLoss:
         return (DiscreteLoss if self._discrete else MixtureLoss)(self._given, pairs=self._pairs)
@@ -433,16 +435,5 @@ class _Largest:
     """As `GaussianNoiseLoss._curve`."""
 
 
-def _widen(prior: Prior, scale: float) -> Prior:
-    return replace(prior, stds=np.hypot(prior.stds, scale))
-
-
 def _of_shift(shift: float, epsilon: float) -> float:
     return shift_hockey_stick(shift * _ROUND_UP, epsilon=epsilon) * _ROUND_UP
-
-
-def _distance_bounds(priors: Mapping[Secret, Prior], pairs: Sequence[Pair]) -> dict[Pair, float]:
-    """Upper bounds of the W-infinity distances of the pairs."""
-    number = {secret: k for k, secret in enumerate(priors)}
-    bounds = w_infinity_bounds(list(priors.values()))
-    return {(a, b): float(bounds[number[a], number[b]]) for a, b in pairs}

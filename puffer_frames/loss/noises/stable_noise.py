@@ -14,7 +14,7 @@ from scipy import special
 
 from puffer_frames.loss.noises.coupled import CoupledLoss
 from puffer_frames.loss.outcome import Bracket, Loss, WorstCase
-from puffer_frames.noise.log_ratio import Shape, largest_log_ratio
+from puffer_frames.noise.log_ratio import largest_log_ratio
 from puffer_frames.noise.stable import Stable
 from puffer_frames.noise.stable_shape import StableShape, stable_shape
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, subtraction_error
@@ -33,27 +33,17 @@ class FewerNodes:
     """Weight of each group."""
     means: FloatArray
     """Its mean."""
-    deviation: float
+    deviation: float = 0.0
     """Largest standard deviation within a group."""
-    extent: float
+    extent: float = 0.0
     """Largest distance between two atoms of a group."""
-    moved: float
+    moved: float = 0.0
     """By how much rounding may have moved a mean."""
 
-    @classmethod
-    def all_of(cls, weights: FloatArray, means: FloatArray, /) -> FewerNodes:
-        """Each atom by itself."""
-        return cls(weights=weights, means=means, deviation=0.0, extent=0.0, moved=0.0)
-
-    def cost(self, shape: Shape, scale: float, /) -> tuple[float, float]:
+    def cost(self, shape: StableShape, scale: float, /) -> tuple[float, float]:
         """As `cost_of_means`, of groups in units of the atoms."""
         variance = (self.deviation / scale) ** 2
         return cost_of_means(shape, variance=variance, extent=self.extent / scale, moved=self.moved / scale)
-
-
-def number_of_nodes(means: FloatArray, /, *, width: float) -> int:
-    """How many groups `fewer_nodes` makes."""
-    return int(np.count_nonzero(_begins(means, width)))
 
 
 def fewer_nodes(weights: FloatArray, means: FloatArray, /, *, width: float) -> FewerNodes:
@@ -81,7 +71,7 @@ def _begins(means: FloatArray, width: float) -> NDArray[np.bool_]:
     return np.append(True, np.diff(np.floor((means - means[0]) / width)) > 0)
 
 
-def cost_of_means(shape: Shape, /, *, variance: float, extent: float, moved: float = 0.0) -> tuple[float, float]:
+def cost_of_means(shape: StableShape, /, *, variance: float, extent: float, moved: float = 0.0) -> tuple[float, float]:
     r"""By how much a log-density may be below and above that of groups of values at their means, in units of the scale.
 
     Let X be the values of a group and m their mean, known up to `moved`. With K a bound of :math:`|(\log f)''|` and of
@@ -91,10 +81,7 @@ def cost_of_means(shape: Shape, /, *, variance: float, extent: float, moved: flo
 
     for the variance V and the extent D of the group: below by Jensen's inequality, above by Taylor's formula. In both
     the term of first order has the mean 0.
-
-    References
-    ----------
-    docs/theory.md, section 13.
+    See docs/theory.md, section 13.
     """
     slope, unsure = shape.steepest * extent, shape.steepest * moved
     if slope > 1.0:
@@ -122,16 +109,7 @@ class _CellMeansLoss:
         self._width = 2 * max(prior.radius for prior in priors.values())
         farthest = max(float(np.abs(prior.means).max()) for prior in priors.values()) + self._width
         self._unsure = MEANS_ERROR * self._width + 4 * UNIT_ROUNDOFF * farthest
-
-    @property
-    def span(self) -> float:
-        """A length from which a search for the scale may start."""
-        return self._coarse.span
-
-    @property
-    def resolution(self) -> float:
-        """Below half the width of a cell nothing is known."""
-        return self._coarse.resolution
+        self.span, self.resolution = coarse.span, coarse.resolution
 
 
 class GaussianCellMeansLoss(_CellMeansLoss):
@@ -143,8 +121,8 @@ class GaussianCellMeansLoss(_CellMeansLoss):
     :math:`|y - m| \le k b` (Hoeffding): an error of second order in the width. Outcomes farther from the mean of their
     cell have at most the probability :math:`2 \Phi(h/b - k)` (Phi the normal distribution function).
 
-    - `means`: Of as many values at the means.
-    - `coarse`: Of values anywhere in their cells: for cells that are wide against the noise.
+    - `means`: The engine of as many values at the means.
+    - `coarse`: The engine of values anywhere in their cells, for cells that are wide against the noise.
     - `priors` (mapping of secret to Prior): The means of cells of one width.
 
     Means are known within some e (`MEANS_ERROR`), which adds k e/b to both exponents. **Cost** per evaluation: three of
@@ -186,10 +164,9 @@ class StableCellMeansLoss(_CellMeansLoss):
     Their densities are those of as many values at the means, but for an error of second order in the width h of the
     cells: the variance within a cell is at most h²/4 (`cost_of_means`).
 
-    - `means`: Of as many values at the means.
-    - `coarse`: Of values anywhere in their cells: for cells that are wide against the noise.
+    - `means`: The engine of as many values at the means.
+    - `coarse`: The engine of values anywhere in their cells, for cells that are wide against the noise.
     - `priors` (mapping of secret to Prior): The means of cells of one width.
-    - `shape`: Of the noise.
     See docs/theory.md, section 13, on means of cells.
     """
 
@@ -255,7 +232,16 @@ class StableNoiseLoss(CoupledLoss):
 
     @cached_property
     def _binding(self) -> list[Pair]:
-        return _that_may_bind(self._exact, self._priors)
+        """The pairs of different priors; of those of two point masses, the one farthest apart.
+
+        The loss of a shift d, sup_y log f(y) - log f(y - d), grows with d: where it is positive, y lies nearer to 0
+        than y - d, and a symmetric unimodal density of y - d falls as d grows.
+        """
+        pairs, priors = self._exact, self._priors
+        points = [(i, j) for i, j in pairs if priors[i].means.size == 1 == priors[j].means.size]
+        apart = {(i, j): abs(float(priors[i].means[0] - priors[j].means[0])) for i, j in points}
+        farthest = max(apart, key=apart.__getitem__, default=None)
+        return [(i, j) for i, j in pairs if priors[i] != priors[j] and ((i, j) not in apart or (i, j) == farthest)]
 
     def _of_atoms(self, scale: float) -> tuple[float, float, Pair]:
         assert isinstance(self._noise, Stable)
@@ -298,11 +284,11 @@ class StableNoiseLoss(CoupledLoss):
         """The atoms of a prior, or the means of groups of them, at most so many; None where these are too wide."""
         weights, atoms = self._priors[secret].weights, self._atoms[secret]
         if atoms.size <= min(MOST_ATOMS, most):
-            return FewerNodes.all_of(weights, atoms)
+            return FewerNodes(weights=weights, means=atoms)
         width = math.ldexp(1.0, math.frexp(scale / _NODES_PER_SCALE)[1] - 1)
         while width < _WIDEST * scale:
             if (secret, width) not in self._numbers:
-                self._numbers[secret, width] = number_of_nodes(atoms, width=width)
+                self._numbers[secret, width] = int(np.count_nonzero(_begins(atoms, width)))
             if self._numbers[secret, width] <= most:
                 if (secret, width) not in self._grouped:
                     self._grouped[secret, width] = fewer_nodes(weights, atoms, width=width)
@@ -332,15 +318,3 @@ class StableNoiseLoss(CoupledLoss):
         priors = {s: self._priors[s] for pair in pairs for s in pair}
         ends = sorted(priors, key=lambda s: priors[s].mean)
         return w_infinity_diameter(list(priors.values())), (ends[0], ends[-1])
-
-
-def _that_may_bind(pairs: list[Pair], priors: Mapping[Secret, Prior]) -> list[Pair]:
-    """The pairs of different priors; of those of two point masses, the one farthest apart.
-
-    The loss of a shift d, sup_y log f(y) - log f(y - d), grows with d: where it is positive, y lies nearer to 0 than
-    y - d, and a symmetric unimodal density of y - d falls as d grows.
-    """
-    points = [(i, j) for i, j in pairs if priors[i].means.size == 1 == priors[j].means.size]
-    apart = {(i, j): abs(float(priors[i].means[0] - priors[j].means[0])) for i, j in points}
-    farthest = max(apart, key=apart.__getitem__, default=None)
-    return [(i, j) for i, j in pairs if priors[i] != priors[j] and ((i, j) not in apart or (i, j) == farthest)]
