@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -78,16 +78,21 @@ PUBLISHED_FOR = Laplace()
 """The noise that the theorems are published for."""
 
 
-def _kantorovich(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float:
-    return kantorovich_scale(priors, epsilon=target.epsilon, pairs=pairs)  # pure privacy is more than any delta
+def _pure(published: Callable[..., float]) -> PublishedScale:
+    """A condition for pure privacy, which is more than any delta."""
+    return lambda priors, target, /, *, pairs: published(priors, epsilon=target.epsilon, pairs=pairs)
 
 
-def _bernoulli(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float:
-    return bernoulli_scale(priors, epsilon=target.epsilon, pairs=pairs)
+def _with_delta(published: Callable[..., float]) -> PublishedScale:
+    """A condition that does not exist without a delta."""
+
+    def scale(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float | None:
+        return published(priors, epsilon=target.epsilon, delta=target.delta, pairs=pairs) if target.delta else None
+
+    return scale
 
 
-def _translation(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float:
-    return translation_scale(priors, epsilon=target.epsilon, pairs=pairs)
+_kantorovich = _pure(kantorovich_scale)
 
 
 def _gaussian(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float:
@@ -97,26 +102,6 @@ def _gaussian(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs
 def _units_gaussian(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float | None:
     single = all(prior.means.size == 1 for prior in priors.values())
     return _gaussian(priors, target, pairs=pairs) if single else None
-
-
-def _mixture(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float | None:
-    if not target.delta:
-        return None
-    return mixture_scale(priors, epsilon=target.epsilon, delta=target.delta, pairs=pairs)
-
-
-def _coupling(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float | None:
-    if not target.delta:
-        return None
-    return coupling_scale(priors, epsilon=target.epsilon, delta=target.delta, pairs=pairs)
-
-
-def _relaxed(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float:
-    return relaxed_scale(priors, epsilon=target.epsilon, pairs=pairs)  # pure privacy is more than any delta
-
-
-def _ubm(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float:
-    return ubm_scale(priors, epsilon=target.epsilon, pairs=pairs)  # pure privacy is more than any delta
 
 
 def _bounded(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float:
@@ -139,7 +124,7 @@ BERNOULLI = Theorem(
     source="[DLYZ] Lemma 5",
     condition="distance of the two values / epsilon",
     model="the observed frequencies of each secret",
-    scale=_bernoulli,
+    scale=_pure(bernoulli_scale),
     discrete=True,
     coupled=True,
 )
@@ -148,7 +133,7 @@ TRANSLATION = Theorem(
     source="[D24] Remark 1",
     condition="largest difference of means / epsilon",
     model="a Gaussian per secret, one variance for all",
-    scale=_translation,
+    scale=_pure(translation_scale),
     coupled=True,
 )
 GAUSSIAN = Theorem(
@@ -163,21 +148,21 @@ MIXTURE = Theorem(
     source="[D24] Theorem 2",
     condition="mean component distance under the optimal W2 plan / epsilon",
     model="a Gaussian mixture per secret",
-    scale=_mixture,
+    scale=_with_delta(mixture_scale),
 )
 COUPLING = Theorem(
     name="coupling",
     source="[D24] (31), (35)",
     condition="mean of [1 - e^(epsilon - distance / b)]+ over the plan at most delta",
     model="a Gaussian mixture per secret",
-    scale=_coupling,
+    scale=_with_delta(coupling_scale),
 )
 RELAXED = Theorem(
     name="relaxed",
     source="[D22] Theorem 2, [DLYZ] (20), in both orders",
     condition="mean of e^(distance / b) over the plan, given either end, at most e^epsilon",
     model="the observed frequencies of each secret",
-    scale=_relaxed,
+    scale=_pure(relaxed_scale),
     discrete=True,
 )
 UBM = Theorem(
@@ -185,7 +170,7 @@ UBM = Theorem(
     source="[D24] Corollary 2",
     condition="mean distance of the components of one number / epsilon",
     model="a Gaussian mixture of all rows, its means adapted to each secret",
-    scale=_ubm,
+    scale=_pure(ubm_scale),
 )
 BOUNDED = Theorem(
     name="bounded",

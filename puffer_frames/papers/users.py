@@ -9,12 +9,11 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
-from scipy.optimize import brentq
 
 from puffer_frames.errors import ArgumentError, CalibrationError, PriorError, short_traceback
 from puffer_frames.numbers.arguments import check_epsilon, check_found, check_number, check_probability
 from puffer_frames.numbers.presentation import upper_text
-from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, divide_up, subtract_up, up
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, divide_up, root_from_below, subtract_up, up
 from puffer_frames.papers.gaussian import tau_star
 from puffer_frames.priors.pairs import check_priors_of
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
@@ -229,12 +228,7 @@ def _root(alone: UnitLaws, largest: float, *, epsilon: float) -> float:
                 got="a smaller one",
                 hint="Multiply the values by a constant first.",
             )
-    root = float(brentq(beyond, low, high, xtol=_TOLERANCE, rtol=1e-14))
-    step = _TOLERANCE
-    while beyond(root) > 0:
-        root -= step
-        step *= 2
-    return root
+    return root_from_below(beyond, low, high, tolerance=_TOLERANCE)
 
 
 @short_traceback

@@ -113,7 +113,7 @@ def stationary_influence(chain: MarkovChain, steps: IndexArray, /) -> Influence:
 
 
 def any_start_influence(chain: MarkovChain, steps: IndexArray, /) -> Influence:
-    r"""Of a chain whose first state has any law whatever.
+    r"""The influence in a chain whose first state has any law whatever.
 
     .. math:: U_a(s, t) \le \max_x \log\frac{P^a(x, s)}{P^a(x, t)} + \max_x \log\frac{P^a(x, t)}{P^a(x, s)}
 
@@ -124,7 +124,7 @@ def any_start_influence(chain: MarkovChain, steps: IndexArray, /) -> Influence:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class FixedStart:
-    r"""Of a chain with a given law of its first state, or with any: the left side depends on the node.
+    r"""The influence in a chain whose first state has a given law, or any: the left side depends on the node.
 
     Any law is a mixture of those that know the first state, and :math:`p_i(t)/p_i(s)` is largest for one of them.
     """

@@ -260,22 +260,10 @@ def gap_quilt(influence: Influence, windows: Windows, /, *, epsilon: float) -> Q
 
     .. math:: \min_{a, b} \frac{K(a + b - 1)}{\varepsilon - e(a, b)}
 
-    Parameters
-    ----------
-    influence : Influence
-        Of a stationary start or of any, so that it does not depend on the node.
-    windows : Windows
-        K.
-    epsilon : float
-
-    Notes
-    -----
-    A side that does not fit is left out: then no more nodes are near, K does not grow, and the influence neither, since
-    that of a side is at least 0. **Cost**: the sums of all sides.
-
-    References
-    ----------
-    [SWC17] Theorem 4.2; docs/theory.md, section 10, "Gaps".
+    with K from the windows. The influence is that of a stationary start or of any, so that it does not depend on the
+    node. A side that does not fit is left out: then no more nodes are near, K does not grow, and the influence neither,
+    since that of a side is at least 0. **Cost**: the sums of all sides.
+    See [SWC17] Theorem 4.2; docs/theory.md, section 10, "Gaps".
     """
     steps, best = influence.steps, Quilt(card=0, influence=math.inf)
     least = math.inf

@@ -25,8 +25,6 @@ _FARTHEST = 1 << 20
 def box_quilts(box: ChainBox, /, *, length: int, epsilon: float, most: int | None = None) -> QuiltScale:
     r"""The scale that serves every chain of a box; quilts that hold `most` nodes or more are not looked for.
 
-    Notes
-    -----
     The log-ratio of what lies on a side, a steps away, for two states here is at most the projective diameter of the
     matrix of a steps, whatever the law before is:
 
@@ -35,10 +33,7 @@ def box_quilts(box: ChainBox, /, *, length: int, epsilon: float, most: int | Non
 
     by Birkhoff's theorem, with a bound :math:`\Delta_m` for the products of m matrices of the box. The same holds where
     the matrix changes from step to step within the box.
-
-    References
-    ----------
-    docs/theory.md, section 14.
+    See docs/theory.md, section 14.
     """
     epsilon = check_epsilon(epsilon)
     most = length if most is None else min(most, length)
