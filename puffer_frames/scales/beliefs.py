@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from numbers import Integral
@@ -180,22 +180,16 @@ def name_beliefs(
     - `radius`: How far a value may be from the one that it was counted as.
     Raises ArgumentTypeError, ArgumentError for a belief that lacks a secret of a protected pair.
     """
-    named: dict[str, Covered] = {}
-    adding = all(isinstance(entry, (Mapping, OtherTable)) for entry in entries)
-    words = ("fitted", "empirical") if adding else [entry for entry in entries if isinstance(entry, str)]
-    for entry in [*words, *(entry for entry in entries if not isinstance(entry, str))]:
-        if isinstance(entry, Mapping):
-            laws = _check_given(entry, secrets=list(counts))
-            name = f"given {1 + sum(known.startswith('given') for known in named)}"
-            named[name] = Covered(laws=laws, words=f"side knowledge ({name})")
-        elif isinstance(entry, LearnedBelief):
-            laws_of = entry.laws(counts, bounds=bounds, radius=radius)
-            named[_free(entry.title, named)] = Covered(laws=laws_of, words=entry.words, learned=entry)
-        elif entry == "empirical" or (entry == "fitted" and fitted is empirical):
-            named["empirical"] = Covered(laws=empirical, words="the observed frequencies")
-        elif entry == "fitted":
-            named["fitted"] = Covered(laws=fitted, words=f"the fitted model ({model})")
-    return named
+    covered: dict[str, Covered] = {}
+    for name, (words, entry) in _named(entries, fitted="" if fitted is empirical else model).items():
+        if isinstance(entry, LearnedBelief):
+            laws = entry.laws(counts, bounds=bounds, radius=radius)
+            covered[name] = Covered(laws=laws, words=words, learned=entry)
+        elif isinstance(entry, Mapping):
+            covered[name] = Covered(laws=_check_given(entry, secrets=list(counts)), words=words)
+        else:
+            covered[name] = Covered(laws=fitted if name == "fitted" else empirical, words=words)
+    return covered
 
 
 def words_of(entries: Sequence[BeliefEntry], /, *, fitted: str) -> tuple[dict[str, str], list[BeliefEntry]]:
@@ -203,28 +197,32 @@ def words_of(entries: Sequence[BeliefEntry], /, *, fitted: str) -> tuple[dict[st
 
     `fitted` is the fitted model in words; it is empty where the model is the observed frequencies.
     """
+    learned = [entry for entry in entries if isinstance(entry, LearnedBelief) and not isinstance(entry, OtherTable)]
+    return {name: words for name, (words, _) in _named(entries, fitted=fitted).items()}, [*_words(entries), *learned]
+
+
+def _words(entries: Sequence[BeliefEntry]) -> list[str]:
+    """The words among the entries, or those that mappings and other tables add to."""
     adding = all(isinstance(entry, (Mapping, OtherTable)) for entry in entries)
-    asked = ("fitted", "empirical") if adding else tuple(entry for entry in entries if isinstance(entry, str))
-    named: dict[str, str] = {}
-    for word in asked:
+    return ["fitted", "empirical"] if adding else [entry for entry in entries if isinstance(entry, str)]
+
+
+def _named(entries: Sequence[BeliefEntry], *, fitted: str) -> dict[str, tuple[str, BeliefEntry]]:
+    """The beliefs by name, each in words and as it was asked for."""
+    named: dict[str, tuple[str, BeliefEntry]] = {}
+    for word in _words(entries):
         if word == "fitted" and fitted:
-            named["fitted"] = f"the fitted model ({fitted})"
+            named["fitted"] = f"the fitted model ({fitted})", word
         elif word != ONLY:
-            named["empirical"] = "the observed frequencies"
-    known: list[BeliefEntry] = list(asked)
+            named["empirical"] = "the observed frequencies", word
     for entry in entries:
         if isinstance(entry, Mapping):
             name = f"given {1 + sum(known.startswith('given') for known in named)}"
-            named[name] = f"side knowledge ({name})"
+            named[name] = f"side knowledge ({name})", entry
         elif isinstance(entry, LearnedBelief):
-            named[_free(entry.title, named)] = entry.words
-            known += [] if isinstance(entry, OtherTable) else [entry]
-    return named, known
-
-
-def _free(title: str, taken: Collection[str]) -> str:
-    """The title, or with a number what no other belief has."""
-    return next(name for k in count(1) if (name := title if k == 1 else f"{title} {k}") not in taken)
+            title = next(t for k in count(1) if (t := entry.title if k == 1 else f"{entry.title} {k}") not in named)
+            named[title] = entry.words, entry
+    return named
 
 
 def clipped_to(beliefs: Sequence[BeliefEntry], /, *, domain: Bounds | None, extent: Bounds) -> Bounds | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
@@ -38,55 +38,46 @@ _REFITTED_SECRETS = 3
 """With more secrets than this the search under mixtures of many components takes minutes."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnRequest:
+    """What is asked for of one column, as in `puffer_frames.privatize`, and where its values lie."""
+
+    noise: NoiseFamily
+    pairs: Pairs
+    beliefs: Sequence[BeliefEntry]
+    """Entries of `read_beliefs`."""
+    domain: Bounds | None
+    extent: Bounds
+    """Ends of the column."""
+    radius: float
+    """How far a value may be from the one it was counted as."""
+    calibration: str
+    allow_zero_noise: bool
+    rows: int = 1
+    """Number of independent rows of a unit that are held to the target together, and were measured; the theorem's
+    scale is that of one of them, for its share. More than 1 for "exact" alone."""
+
+
 def choose_column(
     counts: Mapping[Secret, Counts],
     target: Target,
+    column: ColumnRequest,
     /,
     *,
-    noise: NoiseFamily,
-    pairs: Pairs,
     theorem: str,
     components: int | None,
-    beliefs: Sequence[BeliefEntry],
-    domain: Bounds | None,
-    extent: Bounds,
-    radius: float,
-    calibration: str,
-    allow_zero_noise: bool,
-    rows: int = 1,
 ) -> Choice:
-    """The scale of one column.
+    """The scale of one column, from how often each value occurs with each of the secrets that the pairs name.
 
-    - `counts` (mapping of secret to (values, counts)): Of the secrets that the pairs name.
-    - `target`, `noise`, `pairs`, `theorem`, `components`, `domain`, `calibration`, `allow_zero_noise`: As in
-      `puffer_frames.privatize`.
-    - `beliefs` (sequence): Entries of `read_beliefs`.
-    - `extent` (low, high): Ends of the column.
-    - `radius`: How far a value may be from the one it was counted as.
-    - `rows`: So many independent rows of a unit together are held to the target, and are what was measured; the
-      theorem's scale is that of one of them, for its share. More than 1 for "exact" alone.
     Raises ArgumentError, ArgumentTypeError for beliefs that are none, or lie outside the domain; CalibrationError as
     `choose`.
     """
-    choose_for = partial(
-        _choose_for,
-        counts,
-        target,
-        noise=noise,
-        pairs=pairs,
-        beliefs=beliefs,
-        domain=domain,
-        extent=extent,
-        radius=radius,
-        calibration=calibration,
-        allow_zero_noise=allow_zero_noise,
-        rows=rows,
-    )
-    learn_as = partial(learn, counts, components=components, coupled=noise.coupled_only, radius=radius)
+    noise, choose_for = column.noise, partial(_choose_for, counts, target, column)
+    learn_as = partial(learn, counts, components=components, coupled=noise.coupled_only, radius=column.radius)
     model = learn_as(theorem=theorem)
     choice = choose_for(model)
-    is_wide = partial(_is_wide, asked=noise.unrounded(target), pairs=pairs, noise=noise, rows=rows)
-    counts_fit = calibration == "exact" and "fitted" in choice.beliefs and not model[0].discrete
+    is_wide = partial(_is_wide, asked=noise.unrounded(target), pairs=column.pairs, noise=noise, rows=column.rows)
+    counts_fit = column.calibration == "exact" and "fitted" in choice.beliefs and not model[0].discrete
     if not (counts_fit and is_wide(choice)):
         return choice
     needed = choice.scale_per_belief["fitted"]
@@ -121,34 +112,28 @@ def _is_wide(choice: Choice, /, *, asked: Target, pairs: Pairs, noise: NoiseFami
 
 
 def _choose_for(
-    counts: Mapping[Secret, Counts],
-    target: Target,
-    model: tuple[Theorem, Belief, Belief],
-    /,
-    *,
-    noise: NoiseFamily,
-    pairs: Pairs,
-    beliefs: Sequence[BeliefEntry],
-    domain: Bounds | None,
-    extent: Bounds,
-    radius: float,
-    calibration: str,
-    allow_zero_noise: bool,
-    rows: int,
+    counts: Mapping[Secret, Counts], target: Target, column: ColumnRequest, model: tuple[Theorem, Belief, Belief], /
 ) -> Choice:
     """The scale of one column, where the theorem, its priors and the observed frequencies are known."""
+    noise, pairs, rows, radius, calibration = column.noise, column.pairs, column.rows, column.radius, column.calibration
     chosen, assumed, empirical = model
-    bounds = clipped_to(beliefs, domain=domain, extent=extent)
+    bounds = clipped_to(column.beliefs, domain=column.domain, extent=column.extent)
     covered = name_beliefs(
-        beliefs, fitted=assumed, empirical=empirical, model=chosen.model, counts=counts, bounds=bounds, radius=radius
+        column.beliefs,
+        fitted=assumed,
+        empirical=empirical,
+        model=chosen.model,
+        counts=counts,
+        bounds=bounds,
+        radius=radius,
     )
-    engines = {name: belief_loss(one.laws, pairs=pairs, noise=noise, rows=rows) for name, one in covered.items()}
-    own = next((engines[name] for name, one in covered.items() if one.laws is assumed and rows == 1), None)
-    asked, share = noise.unrounded(target), target.share(rows)
-    distances = {name: _distance(one.laws, pairs=pairs) for name, one in covered.items()}
-    known = hidden_range(chosen, [assumed, *(one.laws for one in covered.values())], bounds)
+    engines = {name: belief_loss(belief.laws, pairs=pairs, noise=noise, rows=rows) for name, belief in covered.items()}
+    alone = next((engines[name] for name, belief in covered.items() if belief.laws is assumed and rows == 1), None)
+    unrounded, share = noise.unrounded(target), target.share(rows)
+    distances = {name: _distance(belief.laws, pairs=pairs) for name, belief in covered.items()}
+    known = hidden_range(chosen, [assumed, *(belief.laws for belief in covered.values())], bounds)
     if known is None:
-        known = next((distances[name] for name, one in covered.items() if one.laws is assumed), None)
+        known = next((distances[name] for name, belief in covered.items() if belief.laws is assumed), None)
     published = chosen.scale_for(assumed, share, noise=noise, pairs=pairs, distance=known)
     proposal = Proposal(
         theorem=chosen,
@@ -156,29 +141,35 @@ def _choose_for(
         published=published,
         on_grid=None
         if published is None or calibration == "exact"
-        else chosen.scale_for(assumed, asked, noise=noise, pairs=pairs, distance=known),
-        own=own or privacy_loss(assumed, pairs=pairs, noise=noise),
+        else chosen.scale_for(assumed, unrounded, noise=noise, pairs=pairs, distance=known),
+        own=alone or privacy_loss(assumed, pairs=pairs, noise=noise),
         held_to=share,
         adds_up_from=_adds_up_from(chosen, distances, share, noise=noise, calibration=calibration),
     )
     if chosen is BOUNDED and known == math.inf and calibration == "theorem":
         raise _without_range()
     choice = choose(
-        proposal, target, asked=asked, noise=noise, calibration=calibration, allow_zero_noise=allow_zero_noise
+        proposal,
+        target,
+        asked=unrounded,
+        noise=noise,
+        calibration=calibration,
+        allow_zero_noise=column.allow_zero_noise,
     )
-    seen = next((choice.verified[name] for name, one in covered.items() if one.laws is empirical), None)
+    clipped, ends = bounds is not None, bounds or column.extent
+    observed = next((choice.verified[name] for name, belief in covered.items() if belief.laws is empirical), None)
     return replace(
         choice,
         priors=assumed,
-        beliefs={name: one.laws for name, one in covered.items()},
-        words={name: one.words for name, one in covered.items()},
-        learned=tuple(one.learned for one in covered.values() if one.learned is not None),
-        bounds=bounds or extent,
-        clips=bounds is not None,
+        beliefs={name: belief.laws for name, belief in covered.items()},
+        words={name: belief.words for name, belief in covered.items()},
+        learned=tuple(belief.learned for belief in covered.values() if belief.learned is not None),
+        bounds=ends,
+        clips=clipped,
         empirical=empirical,
-        observed=seen or measure_observed(empirical, choice.scale, asked, pairs=pairs, noise=noise, rows=rows),
+        observed=observed or measure_observed(empirical, choice.scale, unrounded, pairs=pairs, noise=noise, rows=rows),
         wider=measure_wider(
-            counts, choice.scale, asked, bounds=bounds or extent, radius=radius, pairs=pairs, noise=noise, rows=rows
+            counts, choice.scale, unrounded, bounds=ends, radius=radius, pairs=pairs, noise=noise, rows=rows
         ),
     )
 
@@ -377,9 +368,9 @@ def choose_columns(
     else:
         published = {name: noise.hide(width, share) for name, width in ranges.items()}
     require_noise(max(published.values()), ["empirical"], target, allow_zero_noise=allow_zero_noise)
-    asked, found = noise.unrounded(share), {}
+    unrounded, choices = noise.unrounded(share), {}
     for name, groups in counts.items():
-        priors = observed_priors(groups, radius=radius[name])
+        priors, ends = observed_priors(groups, radius=radius[name]), domain.get(name) or extent[name]
         belief = "any prior on the domain" if name in domain else "any prior within the observed range"
         engine = privacy_loss(priors, pairs=pairs, noise=noise)
         proposal = Proposal(
@@ -389,30 +380,24 @@ def choose_columns(
             on_grid=noise.hide_on_grid(ranges[name], share),
             adds_up_from=0.0,
         )
-        choice = choose(proposal, share, asked=asked, noise=noise, calibration="theorem", allow_zero_noise=True)
-        found[name] = replace(
+        choice = choose(proposal, share, asked=unrounded, noise=noise, calibration="theorem", allow_zero_noise=True)
+        choices[name] = replace(
             choice,
-            published_loss=measure(engine, published[name], asked)[0],
+            published_loss=measure(engine, published[name], unrounded)[0],
             none_needed=choice.scale == 0,
             priors=priors,
             beliefs={belief: priors},
             words={belief: belief},
-            bounds=domain.get(name) or extent[name],
+            bounds=ends,
             clips=name in domain,
             wider=measure_wider(
-                groups,
-                choice.scale,
-                asked,
-                bounds=domain.get(name) or extent[name],
-                radius=radius[name],
-                pairs=pairs,
-                noise=noise,
+                groups, choice.scale, unrounded, bounds=ends, radius=radius[name], pairs=pairs, noise=noise
             ),
             verified={"empirical": choice.verified[belief]},  # the theorem proves the belief
             empirical=priors,
             observed=choice.verified[belief],
         )
-    return found
+    return choices
 
 
 def check_several(*, theorem: str, components: int | None, beliefs: Sequence[object]) -> None:

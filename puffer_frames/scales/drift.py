@@ -44,35 +44,28 @@ def leanings(
 ) -> list[Leaning]:
     """What the covered beliefs say of the scale of a column, and beside them those that are there for every table.
 
-    - `choice`: Of a column.
-    - `target`: That the scale was held to.
-    - `rows`: Of how many independent rows of a unit the losses are.
+    - `target`: What the scale was held to.
+    - `rows`: Number of independent rows of a unit that the losses are for.
     - `factor`: How much larger the scale of each of several noisy copies is than one for all.
 
     **Cost**: a search for the scale per belief.
     """
-    asked, found = noise.unrounded(target), []
+    unrounded, leanings = noise.unrounded(target), []
     used = choice.scale / factor * (1 - 2.0**-50) if factor > 1 else choice.scale
     for name, laws in all_laws(choice).items():
         try:
             engine = belief_loss(laws, pairs="all" if name == ANY_LAW else pairs, noise=noise, rows=rows)
-            verification, by_pure, by_stick = measure(engine, used, asked)
+            verification, by_pure, by_stick = measure(engine, used, unrounded)
         except CalibrationError:  # too many pairs
             continue
         try:
-            scale = smallest_scale_of(engine, asked, near=used) * factor
+            scale = smallest_scale_of(engine, unrounded, near=used) * factor
         except CalibrationError:
             scale = math.inf
-        found.append(
-            Leaning(
-                belief=name,
-                covered=name in choice.beliefs,
-                scale=scale,
-                loss=(verification.hockey_stick if target.delta else verification.pure_loss).upper,
-                pair=by_stick if target.delta else by_pure,
-            )
-        )
-    return found
+        pair = by_stick if target.delta else by_pure
+        loss = verification.loss(delta=target.delta).upper
+        leanings.append(Leaning(belief=name, covered=name in choice.beliefs, scale=scale, loss=loss, pair=pair))
+    return leanings
 
 
 def joint_leanings(choices: Mapping[str, Choice], target: Target, /) -> list[Leaning]:
@@ -89,7 +82,7 @@ def joint_leanings(choices: Mapping[str, Choice], target: Target, /) -> list[Lea
             belief=name,
             covered=name in choice.verified,
             scale=math.nan,
-            loss=(loss.hockey_stick if target.delta else loss.pure_loss).upper,
+            loss=loss.loss(delta=target.delta).upper,
             pair=choice.worst_pair,
         )
         for name, loss in measured.items()
@@ -108,7 +101,7 @@ def strata_leanings(choice: Choice, /, *, delta: float) -> list[Leaning]:
             belief=name,
             covered=True,
             scale=choice.scale_per_belief.get(name, math.nan),
-            loss=(found.hockey_stick if delta else found.pure_loss).upper,
+            loss=found.loss(delta=delta).upper,
             pair=choice.worst_pair,
         )
         for name, found in choice.verified.items()
@@ -180,10 +173,10 @@ def measure_batch(
 ) -> Batch:
     """Measure rows by a plan.
 
-    - `summaries` (mapping of column to Summary): Of the rows.
-    - `scales` (mapping of column to float): Of the plan, also of other columns that share the target; as are `known`
-      (its secrets), `pairs`, `domain`, `target`, `noise`, and `rows`, of how many independent rows of a unit the losses
-      are.
+    - `summaries` (mapping of column to Summary): The rows that are measured.
+    - `scales` (mapping of column to float): The scales of the plan, also of other columns that share the target; the
+      plan has `known` (its secrets), `pairs`, `domain`, `target`, `noise`, and `rows`, the number of independent rows
+      of a unit that the losses are for.
     - `for_range`: Whether one column alone has noise for its range, as several have.
     Raises CalibrationError for a secret that the plan does not know: nothing was calibrated for it.
 
@@ -248,8 +241,7 @@ _ROUNDING = 1e-9
 
 def is_within(measured: Verification, known: Verification, /, *, delta: float) -> bool:
     """Whether a loss may be one that was known before: its lower bound is not above the known upper one."""
-    found, before = (measured.hockey_stick, known.hockey_stick) if delta else (measured.pure_loss, known.pure_loss)
-    return found.lower <= before.upper * (1 + _ROUNDING) + _ROUNDING
+    return measured.loss(delta=delta).lower <= known.loss(delta=delta).upper * (1 + _ROUNDING) + _ROUNDING
 
 
 def protected_here(

@@ -253,7 +253,7 @@ class Bootstrap(LearnedBelief):
     resamples : int
         How many, each of as many rows per secret as the table has.
     seed : int
-        Of the resamples. The same seed and table give the same plan.
+        Seed of the resamples. The same seed and table give the same plan.
 
     Raises
     ------

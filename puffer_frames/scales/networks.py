@@ -97,12 +97,8 @@ def exact_of_networks(
 
     For "wasserstein" the largest W-infinity distance of the laws of one count or sum over epsilon, where that is more.
 
-    Raises
-    ------
-    ArgumentError
-        For other noise, too large a table, and several counts for "wasserstein".
-    CalibrationError
-        Where no noise is needed.
+    Raises ArgumentError for other noise, too large a table, and several counts for "wasserstein"; CalibrationError
+    where no noise is needed.
     """
     ranged = isinstance(networks, NetworkRange)
     if noise != PUBLISHED_FOR or (mechanism == "wasserstein" and (counts.bins > 1 or ranged)):
@@ -274,7 +270,7 @@ def _nothing_hidden() -> CalibrationError:
 
 
 def _loss_of_counts(networks: Sequence[BayesianNetwork], released: Sequence[int], hidden: Hidden) -> CountsLoss:
-    """The loss of several counts: they are the digits of one sum. Of all counts the last one follows from the others.
+    """The loss of several counts: they are the digits of one sum. The last of all counts follows from the others.
 
     Raises ArgumentError where their laws would have too many entries.
     """

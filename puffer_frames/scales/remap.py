@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Self, TypeAlias
 
 import numpy as np
 from scipy.special import ndtr
@@ -25,14 +25,9 @@ from puffer_frames.priors.summary import Summary
 class LaplaceMedians:
     r"""Sums of exponentials over atoms :math:`x_1 < \dots < x_K` with weights p and Laplace noise of scale b.
 
-    Notes
-    -----
     **Rounding**: every sum is one of positive terms, taken at an atom, so that none leaves the floats and far atoms
     become 0. **Cost**: K log K.
-
-    References
-    ----------
-    docs/theory.md, section 15.
+    See docs/theory.md, section 15.
     """
 
     values: FloatArray
@@ -152,15 +147,10 @@ _CHUNK = 1 << 22
 class GaussianMedians:
     """Atoms and Gaussian noise of scale theta.
 
-    Notes
-    -----
     **Cost**: of up to 2,048 atoms some ten sums per atom over those within about ten standard deviations; seconds for
     65,000. Of more than 2,048 those in one cell are taken as their median: cells are at most theta / 16 and 1 / 2,048
     of the range wide. That adds at most a cell to the expected error, which counts it, to about 1e-6 of it.
-
-    References
-    ----------
-    docs/theory.md, section 15.
+    See docs/theory.md, section 15.
     """
 
     values: FloatArray
@@ -307,26 +297,7 @@ def _windows(starts: IndexArray, stops: IndexArray) -> Iterator[tuple[slice, Ind
         first = last
 
 
-class Medians(Protocol):
-    """Atoms and noise of a scale."""
-
-    @property
-    def values(self) -> FloatArray:
-        """The atoms, ascending."""
-
-    @property
-    def weights(self) -> FloatArray:
-        """Their probabilities."""
-
-    @classmethod
-    def of(cls, values: FloatArray, weights: FloatArray, scale: float, /) -> Self:
-        """The remap for these atoms and probabilities, and noise of this scale."""
-
-    def thresholds(self) -> tuple[IndexArray, FloatArray]:
-        """Places of atoms, and where the median goes from each of them to the next: -inf or inf where it does not."""
-
-    def crossing(self, ends: IndexArray, thresholds: FloatArray, /) -> FloatArray:
-        """The probability of an atom up to the place `ends` and a noisy value beyond the threshold, for each."""
+Medians: TypeAlias = LaplaceMedians | GaussianMedians
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -388,7 +359,7 @@ class Remap:
         Parameters
         ----------
         values : array, shape (n,)
-            Of all rows of the table, or centres of cells; they may repeat.
+            The values of all rows of the table, or centres of cells; they may repeat.
         counts : array, shape (n,)
             How many rows have each.
         noise : Noise
@@ -403,8 +374,8 @@ class Remap:
         atoms, places = np.unique(values, return_inverse=True)
         sums = np.bincount(places, counts)
         atoms, weights = atoms[sums > 0], sums[sums > 0] / sums.sum()
-        family: type[Medians] = LaplaceMedians if isinstance(noise, Laplace) else GaussianMedians
-        medians = family.of(atoms, weights, noise.scale)
+        family = LaplaceMedians if isinstance(noise, Laplace) else GaussianMedians
+        medians: Medians = family.of(atoms, weights, noise.scale)
         released, thresholds = _released(*medians.thresholds())
         return cls(
             step=Replacement(values=atoms[released], thresholds=thresholds),

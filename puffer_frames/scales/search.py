@@ -169,7 +169,7 @@ def smallest_of(loss: Loss, target: Target, /, *, near: float = 0.0) -> tuple[fl
 def smallest_of_each(
     losses: Mapping[str, Loss], target: Target, /, *, near: float
 ) -> dict[str, tuple[float, WorstCase]]:
-    """`smallest_of` of each of several beliefs: that of one is looked for near that of the one before."""
+    """`smallest_of` for each belief; each search starts at the previous belief's scale."""
     found = dict[str, tuple[float, WorstCase]]()
     for name, loss in losses.items():
         found[name] = smallest_of(loss, target, near=near)

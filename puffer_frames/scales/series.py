@@ -78,13 +78,7 @@ def choose_transported(
         published_scale=None,
         scale=scale,
         binding_belief=belief,
-        verified={
-            belief: Verification(
-                pure_loss=Bracket(lower=0.0, upper=loss),
-                hockey_stick=Bracket(lower=0.0, upper=0.0),
-                epsilon=target.epsilon,
-            )
-        },
+        verified={belief: Verification.proved(pure=loss, delta=0.0, epsilon=target.epsilon)},
         adds_up=False,
     )
 
@@ -191,13 +185,15 @@ def choose_noise(
         return _exact(chains, rows, counts, target, mechanism=mechanism, belief=belief, noise=noise)
     if mechanism == "transport":
         return choose_transported(chains, rows, counts, target, belief=belief, noise=noise)
-    asked = counts.unrounded(target, noise)
+    held_to = counts.unrounded(target, noise)
     extents = rows.extents(from_start=has_law(chains))
-    noise_of = partial(_scale, reach=counts.reach or 1, bins=counts.bins, noise=noise, target=asked)
-    quilts = printed = _quilts(chains, extents, noise_of, mechanism=mechanism, epsilon=asked.epsilon, networks=networks)
+    noise_of = partial(_scale, reach=counts.reach or 1, bins=counts.bins, noise=noise, target=held_to)
+    quilts = printed = _quilts(
+        chains, extents, noise_of, mechanism=mechanism, epsilon=held_to.epsilon, networks=networks
+    )
     scale = max(map(noise_of, quilts))
     if mechanism == "quilt":
-        held = _of_observed(chains, rows, noise_of, scale, epsilon=asked.epsilon)
+        held = _of_observed(chains, rows, noise_of, scale, epsilon=held_to.epsilon)
         if held:
             quilts, scale = held, max(map(noise_of, held))
     loss, published = math.inf if noise.needs_delta else target.epsilon, None
@@ -221,10 +217,8 @@ def choose_noise(
         scale=scale,
         binding_belief=belief,
         verified={
-            belief: Verification(
-                pure_loss=Bracket(lower=0.0, upper=loss),
-                hockey_stick=Bracket(lower=0.0, upper=target.delta if noise.needs_delta else 0.0),
-                epsilon=target.epsilon,
+            belief: Verification.proved(
+                pure=loss, delta=target.delta if noise.needs_delta else 0.0, epsilon=target.epsilon
             )
         },
         adds_up=mechanism not in ALONE,

@@ -57,7 +57,7 @@ class ReleasedCounts:
     def change(self, states: int, /) -> FloatArray:
         """How much all of them together change where one state is put in the place of another, shape (states, states).
 
-        Of several counts each one of the two states moves by 1 where it is released.
+        With several counts, that of each of the two states moves by 1 where it is released.
         """
         if self.reach:
             values = np.array(self.values, dtype=object)

@@ -101,9 +101,8 @@ def of_values(pairs: Sequence[tuple[float, float | None]], /, *, rows: float, no
 
 def of_presence(laws: UnitLaws, /, *, noise: NoiseFamily) -> Protection:
     """Present with its law, or absent."""
-    distance = float(laws.largest().max())
+    distance, different = float(laws.largest().max()), laws.different()
     if noise == PUBLISHED_FOR:
-        different = laws.different()
         engine = PresenceLoss(different)
         return Protection(
             engine=engine,
@@ -112,12 +111,18 @@ def of_presence(laws: UnitLaws, /, *, noise: NoiseFamily) -> Protection:
             distance=distance,
             upper_bound=not engine.is_exact,
         )
-    different = laws.different()
     blur = (0.0, 0.0)
     if len(different) <= MOST_UNITS:
         priors, blur = _sums(different, range(len(different)), noise=noise)
+    elif math.isinf(distance):
+        raise ArgumentError(
+            "laws",
+            rule=f"of bounded contributions with {noise.title} noise and more than {MOST_UNITS} units",
+            got="Gaussian laws",
+            hint='Leave noise="laplace", or take laws="empirical".',
+        )
     else:  # a coupling within the largest contribution holds for every noise
-        priors = {"the largest contribution": Prior.gaussian(_finite(distance, noise), 0.0)}
+        priors = {"the largest contribution": Prior.gaussian(distance, 0.0)}
     pairs = tuple((unit, ABSENT) for unit in priors)
     return Protection(
         engine=_of_priors({**priors, ABSENT: NOTHING}, pairs, noise=noise, blur=blur),
@@ -130,7 +135,8 @@ def of_presence(laws: UnitLaws, /, *, noise: NoiseFamily) -> Protection:
 def of_replacement(laws: UnitLaws, pairs: Pairs, /, *, noise: NoiseFamily) -> Protection:
     """The law of one unit or that of another."""
     if pairs == "all":
-        laws = _at_least_two(laws)
+        different = laws.different()  # pairs of equal laws have no loss
+        laws = different if len(different) > 1 else laws.first(2)
         if len(laws) > MOST_UNITS:
             return _of_many(laws, noise)
     named = list(laws.units) if pairs == "all" else list(dict.fromkeys(unit for pair in pairs for unit in pair))
@@ -171,12 +177,6 @@ def of_sets(sets: Mapping[Secret, LawSet], pairs: Pairs | None, /, *, noise: Noi
         distance=distance,
         upper_bound=noise != PUBLISHED_FOR,
     )
-
-
-def _at_least_two(laws: UnitLaws) -> UnitLaws:
-    """Each law once, as the pairs of equal laws have no loss; or the first two units, where all laws are equal."""
-    different = laws.different()
-    return different if len(different) > 1 else laws.first(2)
 
 
 def _of_many(laws: UnitLaws, noise: NoiseFamily) -> Protection:
@@ -234,17 +234,6 @@ def _of_priors(priors: Mapping[Secret, Prior], pairs: Pairs, *, noise: NoiseFami
 def _hide(distance: float, noise: NoiseFamily) -> Condition:
     """The scale that hides a distance, where there is one."""
     return lambda target: None if math.isinf(distance) else noise.hide(distance, target)
-
-
-def _finite(distance: float, noise: NoiseFamily) -> float:
-    if math.isinf(distance):
-        raise ArgumentError(
-            "laws",
-            rule=f"of bounded contributions with {noise.title} noise and more than {MOST_UNITS} units",
-            got="Gaussian laws",
-            hint='Leave noise="laplace", or take laws="empirical".',
-        )
-    return distance
 
 
 LawsArgument: TypeAlias = str | Mapping[Secret, Prior] | LearnedBelief

@@ -23,7 +23,7 @@ from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Counts, Summary
 from puffer_frames.scales.choice import Choice, require_noise
-from puffer_frames.scales.columns import check_several, choose_column, choose_columns
+from puffer_frames.scales.columns import ColumnRequest, check_several, choose_column, choose_columns
 from puffer_frames.scales.drift import protected_here
 from puffer_frames.scales.joint.columns import bounded_labels, choose_jointly
 from puffer_frames.scales.repeats import times
@@ -31,10 +31,7 @@ from puffer_frames.scales.strata import StrataChoices, Stratum, largest
 
 
 def with_labels(request: Request, table: Table, /) -> Request:
-    """The request, which knows its columns of labels.
-
-    Raises ArgumentError for what is not found together with labels.
-    """
+    """The request, which knows its columns of labels; raises ArgumentError for what does not go with labels."""
     names = table.names
     labels = tuple(name for name in request.public if name in names and table.kind_of(name) == "labels")
     if len(request.public) == 1 or not labels:
@@ -134,7 +131,9 @@ def _of_one_value(
         check_several(theorem=request.theorem, components=request.components, beliefs=request.beliefs)
         return _by_ranges(request, counts, summaries, target, pairs=pairs, others=0)
     name = request.public[0]
-    if isinstance(request.noise, Gaussian) and _is_better_exact(rows, target):
+    sizes = rows.rows_per_secret.values()
+    is_better_exact = sum(sizes) <= _FEW_ROWS or target.delta * min(sizes) >= _MANY_ROWS  # than from cells
+    if isinstance(request.noise, Gaussian) and is_better_exact:
         rows = rows.in_widths({name: 0.0})
     choice = _of_one_column(request, rows.summaries[name], target, pairs=pairs, named=named)
     for _ in range(_MOST_RECOUNTS):
@@ -155,30 +154,21 @@ def _of_one_value(
     return {name: choice}
 
 
-def _is_better_exact(rows: RowsSeen, target: Target) -> bool:
-    """Whether Gaussian noise is better found from each value than from cells."""
-    each = rows.rows_per_secret.values()
-    return sum(each) <= _FEW_ROWS or target.delta * min(each) >= _MANY_ROWS
-
-
 def _of_one_column(request: Request, summary: Summary, target: Target, *, pairs: Pairs, named: list[Secret]) -> Choice:
     """For the only public column, of numbers."""
-    name = request.public[0]
-    return choose_column(
-        {label: summary.counts[label] for label in named},
-        target,
+    column = ColumnRequest(
         noise=request.noise,
         pairs=pairs,
-        theorem=request.theorem,
-        components=request.components,
         beliefs=request.beliefs,
-        domain=request.domain.get(name),
+        domain=request.domain.get(request.public[0]),
         extent=summary.extent,
         radius=summary.radius,
         calibration=request.calibration,
         allow_zero_noise=request.allow_zero_noise,
         rows=request.repeats.measured,
     )
+    counts = {label: summary.counts[label] for label in named}
+    return choose_column(counts, target, column, theorem=request.theorem, components=request.components)
 
 
 def _for_ranges(
@@ -393,7 +383,7 @@ def _check_few(seen: RowsSeen, request: Request) -> None:
 def _bounded(request: Request, rows: RowsSeen, *, pairs: Pairs, named: Sequence[Secret]) -> dict[str, Choice]:
     """Noise for the whole range of each column, which holds in every stratum under every belief.
 
-    Of several columns any law within the ranges is the belief, whatever was asked for.
+    With several columns the belief is any law within the ranges, whatever was asked for.
     """
     asked = replace(request, theorem=BOUNDED.name, calibration="theorem", components=None, mechanism="noise")
     if len(request.public) > 1:

@@ -27,7 +27,6 @@ from puffer_frames.scales.joint.coupled import (
     EMPIRICAL,
     JointBelief,
     coupled_scales,
-    figure,
     joint_beliefs,
     laws_of,
     levels_of,
@@ -67,7 +66,7 @@ def choose_jointly(
 ) -> dict[str, Choice]:
     """The scales of several columns, each in its units, with a small weighted sum.
 
-    - `joint`: Of all secrets.
+    - `joint`: The rows of all secrets.
     - `coupled`: Whether the scales rest on a coupling of whole rows, not on their joint loss, which up to 4 columns
       have.
     - `named` (sequence of secrets): Those that the pairs name.
@@ -77,7 +76,7 @@ def choose_jointly(
     - `alone` (mapping of column to Summary): The columns of numbers each by itself.
     - `near` (mapping of column to float): Good scales of a table like this one, from which the search starts: four
       times as fast.
-    - `rows`: So many independent rows of a unit together are held to the target, and are what was measured.
+    - `rows`: Number of independent rows of a unit that are held to the target together, and were measured.
     Raises ArgumentError for other beliefs; CalibrationError where every column is constant, unless `allow_zero_noise`,
     and where no scales are confirmed.
 
@@ -94,32 +93,32 @@ def choose_jointly(
     bounds = _bounds_of(whole, domain, alone)
     clips = any(belief.shares is not None for belief in covered.values())
     if clips:
-        if coupled:
-            raise _without_coupling()
-        covered = {name: belief.clipped(bounds) for name, belief in covered.items()}
+        covered = _clipped(covered, bounds, coupled=coupled)
     tables = [table for belief in covered.values() for table in belief.tables]
     varies = [
         k
         for k in range(len(joint.columns))
-        if varies_in((whole, *tables), k) or (clips and _may_vary(joint, k, bounds))
+        if varies_in((whole, *tables), k)
+        or (clips and (bounds[k][0] < bounds[k][1] if k in bounds else len(joint.labels[k]) > 1))  # replaced rows may
     ]
     if not varies:
         require_noise(0.0, list(covered), target, allow_zero_noise=allow_zero_noise)
-    asked = unrounded(target, noise=noise, columns=len(varies))
+    held_to = unrounded(target, noise=noise, columns=len(varies))
     scales, by_delta = dict.fromkeys(joint.columns, 0.0), False
     if varies:
-        rates = _rates(whole, varies, weights)
+        units = {k: 1 / max(_unit_of(whole, k), 1 / _LARGEST) for k in varies if varies_in((whole,), k)}
+        rates = [weights.get(joint.columns[k], units.get(k, 1.0)) for k in varies]
         floors = [_least_scale((whole, *tables), k, epsilon=target.epsilon) for k in varies]
         start = None if near is None else [near[joint.columns[k]] for k in varies]
         levels = levels_of(whole, varies)
         solve = _coupled if coupled else partial(_solved, list(covered.values()), bounds, levels)
-        found = solve(tables, varies, asked, rows, pairs=pairs, weights=rates, floors=floors, near=start)
+        found = solve(tables, varies, held_to, rows, pairs=pairs, weights=rates, floors=floors, near=start)
         scales |= {joint.columns[k]: scale for k, scale in zip(varies, found.scales, strict=True)}
         by_delta = found.by_delta
     listed = list(scales.values())
-    of: dict[str, Any] = {"pairs": pairs, "levels": _levels(whole), "rows": rows}
-    worst = {n: worst_loss(one, listed, asked, bounds=bounds, by_delta=by_delta, **of) for n, one in covered.items()}
-    observed = worst[EMPIRICAL][0] if EMPIRICAL in worst else measured(joint, listed, asked, **of)[0]
+    of: dict[str, Any] = {"pairs": pairs, "levels": {k: len(found) for k, found in whole.labels.items()}, "rows": rows}
+    worst = {n: worst_loss(one, listed, held_to, bounds=bounds, by_delta=by_delta, **of) for n, one in covered.items()}
+    observed = worst[EMPIRICAL][0] if EMPIRICAL in worst else measured(joint, listed, held_to, **of)[0]
     learned = [belief.learned for belief in covered.values() if belief.learned is not None]
     clipped = {name: name in domain or (clips and k in bounds) for k, name in enumerate(joint.columns)}
     reasons = _reasons(worst, observed, theorem=COUPLED if coupled else JOINT, by_delta=by_delta)
@@ -134,22 +133,25 @@ def choose_jointly(
     }
 
 
-def _may_vary(joint: JointCounts, column: int, bounds: Mapping[int, Bounds]) -> bool:
-    """Whether replaced rows may have two values of a column."""
-    return bounds[column][0] < bounds[column][1] if column in bounds else len(joint.labels[column]) > 1
-
-
-def _rates(joint: JointCounts, varies: Sequence[int], weights: Mapping[str, float]) -> list[float]:
-    """What a unit of the scale of each column costs."""
-    own = {k: 1 / max(_unit_of(joint, k), 1 / _LARGEST) for k in varies if varies_in((joint,), k)}
-    return [weights.get(joint.columns[k], own.get(k, 1.0)) for k in varies]
+def _clipped(
+    covered: Mapping[str, JointBelief], bounds: Mapping[int, Bounds], *, coupled: bool
+) -> dict[str, JointBelief]:
+    """The beliefs with every row within the domain; ArgumentError for a coupling."""
+    if coupled:
+        raise ArgumentError(
+            "beliefs",
+            rule="without Contamination() for a coupling of whole rows",
+            got="it",
+            hint='Say Noise(theorem="bounded"), for every prior within the domain, or release at most 4 columns.',
+        )
+    return {name: belief.clipped(bounds) for name, belief in covered.items()}
 
 
 def _reasons(
     worst: Mapping[str, tuple[Verification, Pair]], observed: Verification, *, theorem: Theorem, by_delta: bool
 ) -> dict[str, Any]:
     """What the choices of all columns say of their scales."""
-    binding = max(worst, key=lambda name: figure(worst[name][0], by_delta=by_delta).upper)
+    binding = max(worst, key=lambda name: worst[name][0].loss(delta=by_delta).upper)
     return {
         "theorem": theorem,
         "published_scale": None,
@@ -237,7 +239,8 @@ def check_weights(weights: object, /, *, columns: Sequence[str]) -> dict[str, fl
         )
     found = {str(name): weight for name, weight in weights.items()}
     unknown = [name for name in found if name not in columns]
-    wrong = [w for w in found.values() if not _is_positive(w)]
+    numbers = {name: isinstance(w, (int, float)) and not isinstance(w, bool) for name, w in found.items()}
+    wrong = [w for name, w in found.items() if not (numbers[name] and 1e-300 < float(w) < 1e300)]
     if len(columns) < 2 or unknown or wrong:
         raise ArgumentError(
             "weights",
@@ -246,11 +249,6 @@ def check_weights(weights: object, /, *, columns: Sequence[str]) -> dict[str, fl
             hint="Leave it out for 1 / standard deviation of each column.",
         )
     return {name: float(weight) for name, weight in found.items()}
-
-
-def _is_positive(weight: object) -> bool:
-    number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
-    return number and 1e-300 < float(weight) < 1e300  # type: ignore[arg-type]
 
 
 def _solved(
@@ -308,20 +306,6 @@ def _coupled(
     epsilon = target.share(rows).epsilon
     found = coupled_scales(tables, varies, epsilon=epsilon, pairs=pairs, weights=weights, floors=floors, near=near)
     return JointScales(scales=tuple(found), loss=Bracket(lower=0.0, upper=epsilon))
-
-
-def _levels(joint: JointCounts) -> dict[int, int]:
-    """How many levels each column of labels has."""
-    return {k: len(found) for k, found in joint.labels.items()}
-
-
-def _without_coupling() -> ArgumentError:
-    return ArgumentError(
-        "beliefs",
-        rule="without Contamination() for a coupling of whole rows",
-        got="it",
-        hint='Say Noise(theorem="bounded"), for every prior within the domain, or release at most 4 columns.',
-    )
 
 
 def _unit_of(joint: JointCounts, column: int) -> float:

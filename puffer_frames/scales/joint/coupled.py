@@ -113,7 +113,7 @@ def coupling_distance(
 ) -> float:
     r"""The least distance within which two laws can be coupled: :math:`W_\infty` in the metric of `RowBoxes.apart`.
 
-    - `one`, `other`: Of rows in boxes it is an upper bound for the laws of the rows.
+    - `one`, `other`: Rows in boxes; the distance is an upper bound for the laws of the rows.
     - `ratios` (array, shape (columns,)): Units of the columns.
     - `at_least`: A smaller distance need not be found.
     - `near`: How much more than the least distance the result may be, as a fraction of it.
@@ -142,12 +142,8 @@ def coupling_distance(
     return float(steps[last])
 
 
-def least_distance(one: RowBoxes, other: RowBoxes, ratios: FloatArray, /) -> float:
-    """Within less than this nothing couples two laws: the distance from each box to the nearest one of the other."""
-    return _least(one.apart(other, ratios))
-
-
 def _least(far: FloatArray) -> float:
+    """Within less than this nothing couples two laws: the distance from each box to the nearest one of the other."""
     return max(float(far.min(axis=1).max()), float(far.min(axis=0).max()))
 
 
@@ -302,7 +298,7 @@ def _cheapest(
     best, least = (tried[0], math.inf), math.inf
     for ratios in tried:
         boxed, size = _boxed(laws, ratios, _edges(units.size), labels), float((ratios / units).sum())
-        if max(least_distance(one, other, ratios) for one, other in boxed) * size < least:
+        if max(_least(first.apart(second, ratios)) for first, second in boxed) * size < least:
             distance = _largest(boxed, ratios, near=_NEAR)
             if distance * size < least:
                 best, least = (ratios, distance), distance * size
@@ -482,11 +478,6 @@ def unrounded(target: Target, /, *, noise: NoiseFamily, columns: int) -> Target:
     return target
 
 
-def figure(found: Verification, /, *, by_delta: bool) -> Bracket:
-    """What binds: the hockey stick, or the pure loss."""
-    return found.hockey_stick if by_delta else found.pure_loss
-
-
 def worst_loss(
     belief: JointBelief,
     scales: Sequence[float],
@@ -504,7 +495,7 @@ def worst_loss(
     found = [
         measured(table, scales, target, pairs=pairs, wrong=wrong, levels=levels, rows=rows) for table in belief.tables
     ]
-    most, pair = max(found, key=lambda one: figure(one[0], by_delta=by_delta).upper)
+    most, pair = max(found, key=lambda one: one[0].loss(delta=by_delta).upper)
     loss = Verification(
         pure_loss=_at_most([one.pure_loss for one, _ in found], math.inf if by_delta else target.epsilon),
         hockey_stick=_at_most([one.hockey_stick for one, _ in found], target.delta if by_delta else 0.0),
@@ -538,7 +529,7 @@ def measured(
     - `wrong`: With which probability each row is replaced by anything, whatever its value.
     - `levels` (mapping of column number to int): How many levels the columns of labels are released with, where these
       rows may have fewer.
-    - `rows`: Of how many independent rows of a unit the loss is.
+    - `rows`: Number of independent rows of a unit that the loss is for.
     """
     varies = [k for k, scale in enumerate(scales) if scale]
     first = list(joint.counts)[:2]
@@ -558,16 +549,11 @@ def measured(
             joint_stick = JointStick(loss, pairs=pairs, levels=labels, rows=rows)
             worst = joint_stick.hockey_stick(used, epsilon=target.epsilon)
             stick, pair = worst.bracket, worst.pair
-    bracket = bracket if rows == 1 else _of_rows(bracket, rows)
+    if rows > 1:  # the pure losses of independent rows add up
+        ends = bracket.lower * rows * (1 - 2 * UNIT_ROUNDOFF), bracket.upper * rows * (1 + 2 * UNIT_ROUNDOFF)
+        bracket = Bracket(lower=ends[0], upper=ends[1])
     stick = stick or Bracket(lower=0.0, upper=0.0 if bracket.upper <= target.epsilon else 1.0)
     return Verification(pure_loss=bracket, hockey_stick=stick, epsilon=target.epsilon), pair
-
-
-def _of_rows(bracket: Bracket, rows: int) -> Bracket:
-    """The pure loss of independent rows, which adds up."""
-    return Bracket(
-        lower=bracket.lower * rows * (1 - 2 * UNIT_ROUNDOFF), upper=bracket.upper * rows * (1 + 2 * UNIT_ROUNDOFF)
-    )
 
 
 def _coupled_bracket(joint: JointCounts, scales: Sequence[float], *, pairs: Pairs) -> tuple[Bracket, Pair]:

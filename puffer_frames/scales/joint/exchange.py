@@ -211,7 +211,7 @@ def joint_scales(
     - `wrong`: With which probability each row is replaced by anything, whatever its value.
     - `delta`: Above 0 the scales are shrunk until the hockey stick at epsilon is about this, in their proportions or in
       others that cost less.
-    - `rows`: Of how many independent rows of a unit epsilon and delta are.
+    - `rows`: Number of independent rows of a unit that epsilon and delta are for.
     Raises CalibrationError where no scales are confirmed.
 
     **Exchange method**: minimise under the losses at the worst rows so far, find the worst row of the result, add it.
