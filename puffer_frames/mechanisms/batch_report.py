@@ -12,7 +12,6 @@ import numpy as np
 from puffer_frames.errors import PufferError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import small_frame
-from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.request import Request
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.presentation import Printed, Rows, plain, shown, upper_text
@@ -31,11 +30,6 @@ def ks_distance(one: Counts, other: Counts, /, *, radius: tuple[float, float] = 
 
     - `one`, `other` (values, counts): Different values, ascending, and how often each occurs.
     - `radius` (float, float): Half the width of the cells that the values of each were counted in, or 0.
-
-    Examples
-    --------
-    >>> ks_distance((np.array([0.0, 1.0]), np.array([1, 1])), (np.array([1.0]), np.array([5])))
-    0.5
     """
     return max(0.0, _above(one, other, *radius), _above(other, one, radius[1], radius[0]))
 
@@ -58,11 +52,6 @@ def chance_bound(rows: int, other_rows: int, /, *, secrets: int) -> float:
 
     - `rows`, `other_rows`: Sizes of the samples.
     - `secrets`: m.
-
-    Examples
-    --------
-    >>> round(chance_bound(1000, 500, secrets=2), 4)
-    0.1216
     """
     need = math.log(4 * secrets / (1 - CONFIDENCE))
     return min(1.0, (math.sqrt(need / (2 * rows)) + math.sqrt(need / (2 * other_rows))) * _UP)
@@ -110,11 +99,6 @@ def finding(
     return Finding(
         check=check, column=column, about=str(about), found=float(found), limit=float(limit), verdict=verdict
     )
-
-
-def figure_of(found: Verification, /, *, delta: float) -> float:
-    """The largest loss: the pure one where delta is 0, else the delta at epsilon."""
-    return (found.hockey_stick if delta else found.pure_loss).upper
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -242,6 +226,13 @@ def _number(number: float) -> str:
     if math.isnan(number):
         return "not known"
     return f"{int(number):,}" if number.is_integer() and 1 < number < _MOST_ROWS else f"{number:.4g}"
+
+
+def new_secrets(column: str, known: Mapping[Secret, int], found: Mapping[Secret, int], /) -> Iterator[Finding]:
+    """Secrets that a plan does not know."""
+    for secret, rows in found.items():
+        if secret not in known:
+            yield finding("new secret", column, secret, rows, verdict=REFUSED)
 
 
 def rows_found(column: str, known: Mapping[Secret, int], found: Mapping[Secret, int], /) -> Iterator[Finding]:

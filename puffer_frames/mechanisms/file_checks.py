@@ -52,7 +52,7 @@ def check_columns(
     """Check that a frame has the columns of a plan, and that they hold what they held there.
 
     - `roles`: What the columns are for in this frame.
-    - `kinds` (mapping of column to str): Of the plan, as `kinds_of`.
+    - `kinds` (mapping of column to str): Those of the plan, as `kinds_of` gives them.
     - `coded` (collection of str): Columns that are released through a channel: there truth values are labels, and not
       numbers.
     Raises ColumnNotFoundError for a column that is not there; ArgumentError for a column with two roles;

@@ -196,10 +196,7 @@ class Request:
     def of(cls, arguments: CalibrateArguments, labels: Sequence[Name], /) -> Request:
         """Check what can be checked before a row is read.
 
-        Raises
-        ------
-        ColumnNotFoundError, ArgumentError, ArgumentTypeError
-            For an argument out of range.
+        Raises ColumnNotFoundError, ArgumentError, ArgumentTypeError for an argument out of range.
         """
         secret = as_names(arguments.secret, labels, role="secret")
         public = as_names(arguments.public, labels, role="public")
@@ -247,12 +244,6 @@ class Request:
         if self.unit.rows != "any":
             return replace(self, repeats=repeats)
         return replace(self, repeats=repeats, theorem=BOUNDED.name, calibration="theorem")
-
-    def for_rows(self, *, joint: bool) -> Request:
-        """The request with shares of epsilon and delta for a unit's rows, where whole rows could not be counted."""
-        if joint or len(self.public) == 1 or not self.repeats.composed:
-            return self
-        return replace(self, repeats=replace(self.repeats, composed=False))
 
     def roles(self) -> Roles:
         """What is counted for a plan."""
@@ -313,7 +304,7 @@ class SecretsOfPairs:
         return tuple(named_secrets(self.pairs, self.rows_per_secret))
 
     def protected_rows(self, rows: Mapping[Secret, int], /) -> dict[Secret, int]:
-        """Of the rows of each secret, those that the pairs name, or those of each column and value of it."""
+        """The rows of each secret that the pairs name, or of each column and value of it."""
         return protected_rows(rows, self.request, named=self.secrets)
 
 

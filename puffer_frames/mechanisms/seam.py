@@ -29,7 +29,7 @@ from puffer_frames.errors import (
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table, small_frame
-from puffer_frames.loss.outcome import Bracket, Verification
+from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding
 from puffer_frames.mechanisms.request import Request, RowsRequest, SecretsOfPairs
 from puffer_frames.noise.adding import Draw
@@ -52,11 +52,11 @@ class CurvePoint:
     column: str
     epsilon: float
     delta: float
-    published_scale: float
-    """What the theorem asks for; not a number where it has no condition."""
-    scale: float
+    published_scale: float = math.nan
+    """What the theorem asks for; not a number where it has no condition, and for a channel."""
+    scale: float = math.nan
     """What a plan would use; not a number for a channel."""
-    published_error: float
+    published_error: float = math.nan
     error: float
     bound: float
     """No mechanism that sees the value alone has a smaller error; not a number where none is known."""
@@ -88,11 +88,11 @@ def as_epsilons(given: Iterable[float] | None, own: float) -> list[float]:
     return found
 
 
-def from_file(lacks: str, /) -> CalibrationError:
+def from_file(lacks: str, /, *, for_what: str = "other epsilons") -> CalibrationError:
     """The error for a plan from a file that lacks something."""
     return CalibrationError(
         "the plan",
-        rule="one that was made from a table, for other epsilons",
+        rule=f"one that was made from a table, for {for_what}",
         got=f"one from a file, without {lacks}",
         hint="Calibrate the table again with the same request.",
     )
@@ -129,8 +129,7 @@ class PlanFigures:
 
 def loss_of(found: Verification, /, *, delta: float) -> tuple[float, str]:
     """The largest loss, and the same in words: the pure one, or delta where there is one."""
-    bracket: Bracket = found.hockey_stick if delta else found.pure_loss
-    return at_most(bracket.upper)
+    return at_most(found.loss(delta=delta).upper)
 
 
 def loss_bars(losses: dict[str, float], delta: float, epsilon: float) -> str:
@@ -383,10 +382,7 @@ class Fitted(SecretsOfPairs, ABC, Generic[S]):
     def check_own(self, seen: S, /, *, own_rows: bool, left_out: Sequence[str]) -> tuple[str, ...]:
         """For a plan from a file: the beliefs that were not proved again, neither by the file nor by these rows.
 
-        Raises
-        ------
-        PlanFileError
-            Where these are the rows of the plan, and it says something else than they do.
+        Raises PlanFileError where these are the rows of the plan, and it says something else than they do.
         """
         return ()
 
@@ -458,10 +454,7 @@ class Mechanism(ABC, Generic[S]):
     def takes(self, request: Request, table: Table, /) -> Request | None:
         """The request as this mechanism has it; None where another mechanism was asked for, or is the default.
 
-        Raises
-        ------
-        ArgumentError
-            For what does not go together.
+        Raises ArgumentError for what does not go together.
         """
 
     @abstractmethod

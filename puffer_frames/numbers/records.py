@@ -56,9 +56,8 @@ def fits(value: Any, hint: Any, /) -> bool:
     if hint is int:
         return isinstance(value, int) and not isinstance(value, bool)
     if origin is np.ndarray:
-        return isinstance(value, np.ndarray) and (
-            Any in get_args(args[1]) or value.dtype == np.dtype(*get_args(args[1]))
-        )
+        (entries,) = get_args(args[1])
+        return isinstance(value, np.ndarray) and (entries is Any or value.dtype == np.dtype(entries))
     if origin in (Mapping, dict):
         return isinstance(value, Mapping) and all(fits(k, args[0]) and fits(v, args[1]) for k, v in value.items())
     if origin in (Sequence, Iterable):

@@ -426,7 +426,7 @@ def _between(left: FloatArray, right: FloatArray, g: FloatArray) -> FloatArray:
     integral: FloatArray = np.where(from_left & from_right, (left + right) * -np.expm1(-g), 0.0)
     for near, far, positive in ((left, right, from_left & ~from_right), (right, left, from_right & ~from_left)):
         crossed = np.flatnonzero(positive)
-        with np.errstate(divide="ignore"):  # the sign changes at e^{2s} = -own e^g / other
+        with np.errstate(divide="ignore"):  # the sign changes at e^{2s} = -near e^g / far
             s = np.clip(0.5 * (g[crossed] + np.log(near[crossed] / np.abs(far[crossed]))), 0.0, g[crossed])
         integral[crossed] = near[crossed] * np.square(np.expm1(-s))
     return integral

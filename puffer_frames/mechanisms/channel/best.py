@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError, short_traceback
 from puffer_frames.mechanisms.channel.options import Channel
-from puffer_frames.mechanisms.channel.problem import Law, Laws, Problem, cost_matrix, is_numeric
+from puffer_frames.mechanisms.channel.problem import InputColumn, Law, Laws, Problem, cost_matrix, is_numeric
 from puffer_frames.mechanisms.channel.program import attempt, in_integers, solve
 from puffer_frames.noise.channel import MOST_INPUTS, MOST_LEVELS, TOTAL_BITS
 from puffer_frames.numbers.arguments import Target
@@ -249,17 +249,8 @@ def best_channel(
     target = Target.of(epsilon, delta)
     table = _table(counts, levels)
     laws = empirical_laws(table, chosen)
-    pooled = np.sum(list(table.values()), axis=0)
-    return find(
-        (laws,),
-        pooled,
-        levels=tuple(levels),
-        cost=cost_matrix(levels, chosen.cost),
-        target=target,
-        pairs=check_pairs(pairs, list(table)),
-        options=chosen,
-        table=table,
-    )
+    column = InputColumn(levels=tuple(levels), counts=table, cost=cost_matrix(levels, chosen.cost), public=True)
+    return find((laws,), column, target=target, pairs=check_pairs(pairs, list(table)), options=chosen)
 
 
 def empirical_laws(table: Mapping[Secret, NDArray[Any]], options: Channel, /) -> Laws:
@@ -300,16 +291,9 @@ def placed_laws(laws: Laws, secrets: Sequence[Secret], /) -> Laws:
     }
 
 
-def seeing(
-    problem: Problem,
-    table: Mapping[Secret, NDArray[Any]],
-    options: Channel,
-    /,
-    *,
-    costs: Mapping[Secret, FloatArray] | None,
-) -> Problem:
+def seeing(problem: Problem, column: InputColumn, options: Channel, /) -> Problem:
     """The problem of a channel that sees the secret: each level and secret is an input, with a cost of its own."""
-    secrets, levels = tuple(table), problem.inputs
+    secrets, levels = tuple(column.counts), problem.inputs
     if levels > WHOLE:
         raise ArgumentError(
             "sees",
@@ -324,50 +308,46 @@ def seeing(
             got=f"{levels * len(secrets):,}",
             hint="Merge rare levels or secrets.",
         )
-    rows = np.array(list(table.values()), dtype=np.float64)
+    rows = np.array(list(column.counts.values()), dtype=np.float64)
     shares = rows / rows.sum()
     even = options.weights == "secrets"
     times = 1 / (len(secrets) * shares.sum(axis=1)) if even else np.ones(len(secrets))
-    own = problem.cost if costs is None else np.array([costs[secret] for secret in secrets])
+    costs = problem.cost if column.costs is None else np.array([column.costs[secret] for secret in secrets])
     return replace(
         problem,
         beliefs=tuple(placed_laws(laws, secrets) for laws in problem.beliefs),
         pooled=shares.ravel(),
-        cost=(times[:, None, None] * own).reshape(-1, problem.cost.shape[1]),
+        cost=(times[:, None, None] * costs).reshape(-1, problem.cost.shape[1]),
         groups={secret: tuple(range(k * levels, (k + 1) * levels)) for k, secret in enumerate(secrets)},
         reader_cap=options.reader_cap_at(problem.target.epsilon),
         times=dict(zip(secrets, times.tolist(), strict=True)) if even else None,
     )
 
 
-def find(
-    beliefs: tuple[Laws, ...],
-    pooled: NDArray[Any],
-    /,
-    *,
-    levels: tuple[Level, ...],
-    cost: FloatArray,
-    target: Target,
-    pairs: Pairs,
-    options: Channel,
-    table: Mapping[Secret, NDArray[Any]],
-    costs: Mapping[Secret, FloatArray] | None = None,
-) -> FoundChannel:
-    """As `best_channel`, for several beliefs, counts and costs: of all rows, and by secret."""
-    shares = pooled / pooled.sum()
+def whole_problem(
+    beliefs: tuple[Laws, ...], column: InputColumn, /, *, target: Target, pairs: Pairs, options: Channel
+) -> Problem:
+    """What a channel into all levels must meet."""
+    shares = column.pooled / column.pooled.sum()
     problem = Problem(
         beliefs=beliefs,
         target=target,
         pairs=pairs,
         cap=options.cap,
         pooled=shares,
-        cost=cost,
-        **kept_statistics(options, levels, shares),
+        cost=column.cost,
+        **_kept_statistics(options, column.levels, shares),
     )
-    if options.sees_secret:
-        problem = seeing(problem, table, options, costs=costs)
+    return seeing(problem, column, options) if options.sees_secret else problem
+
+
+def find(
+    beliefs: tuple[Laws, ...], column: InputColumn, /, *, target: Target, pairs: Pairs, options: Channel
+) -> FoundChannel:
+    """As `best_channel`, for several beliefs."""
+    levels, problem = column.levels, whole_problem(beliefs, column, target=target, pairs=pairs, options=options)
     if options.preserve == "marginal":  # a level that no row has is never released, and is an output all the same
-        used = np.flatnonzero(shares).tolist()
+        used = np.flatnonzero(column.pooled).tolist()
         matrix, _, bound = best_of_subsets(problem.only(used), most=None)
         outputs, reduced, weights = None, problem, np.zeros(problem.cost.shape, dtype=np.int64)
         weights[:, used] = in_integers(matrix, problem.only(used))
@@ -375,10 +355,9 @@ def find(
         matrix, outputs, bound = best_of_subsets(problem, most=options.outputs)
         reduced = problem if outputs is None else problem.only(outputs)
         weights = in_integers(matrix, reduced)
-    released = tuple(levels) if outputs is None else tuple(levels[k] for k in outputs)
     return FoundChannel(
-        inputs=tuple(levels),
-        outputs=released,
+        inputs=levels,
+        outputs=levels if outputs is None else tuple(levels[k] for k in outputs),
         weights=weights,
         expected_error=reduced.expected_cost(np.ldexp(weights.astype(np.float64), -TOTAL_BITS)),
         lower_bound=bound,
@@ -386,7 +365,7 @@ def find(
     )
 
 
-def kept_statistics(options: Channel, levels: Sequence[Level], shares: FloatArray, /) -> dict[str, Any]:
+def _kept_statistics(options: Channel, levels: Sequence[Level], shares: FloatArray, /) -> dict[str, Any]:
     """What is to be kept on average."""
     if options.preserve is None:
         return {}

@@ -9,7 +9,7 @@ from puffer_frames.certificates.facts import Prepared
 from puffer_frames.certificates.of_release import absent_secrets, left_out, odds_of, seen, weak
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
-from puffer_frames.loss.outcome import Bracket, Verification
+from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.channel.fitted import ChannelFit
 from puffer_frames.mechanisms.channel.problem import RARE, cost_word
 from puffer_frames.mechanisms.seam import Release
@@ -136,11 +136,7 @@ def proved_loss(plan: ChannelFit, /) -> Verification:
     target = plan.request.target
     most = float("inf") if plan.options.cap is None else plan.options.cap
     pure = target.epsilon if not target.delta else max(target.epsilon, most)
-    return Verification(
-        pure_loss=Bracket(lower=0.0, upper=pure),
-        hockey_stick=Bracket(lower=0.0, upper=target.delta),
-        epsilon=target.epsilon,
-    )
+    return Verification.proved(pure=pure, delta=target.delta, epsilon=target.epsilon)
 
 
 def channel_record(plan: ChannelFit, release: Release, /) -> dict[str, Any]:

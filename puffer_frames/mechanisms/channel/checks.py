@@ -10,7 +10,7 @@ from typing import TypeVar, cast
 import numpy as np
 
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.mechanisms.channel.best import best_of_subsets, kept_statistics, placed_laws, seeing
+from puffer_frames.mechanisms.channel.best import best_of_subsets, placed_laws, whole_problem
 from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit
 from puffer_frames.mechanisms.channel.measure import Adversary, adversaries, loss_of_channel
 from puffer_frames.mechanisms.channel.options import Channel
@@ -34,11 +34,12 @@ def check_channel_plan(plan: ChannelFit, /) -> None:
 
     That is verified in integers. **Cost**: of the last step of `best_channel`, a second for 256 levels.
     """
-    request, column, found = plan.request, plan.column, plan.channel
+    request, column, channel = plan.request, plan.column, plan.channel
     check_request(request)
-    asked = request.mechanism
-    same = _same_options(asked if isinstance(asked, Channel) else Channel(), plan.options)
-    require(same and (isinstance(asked, Channel) or asked == "auto"), "another mechanism")
+    mechanism = request.mechanism
+    options = mechanism if isinstance(mechanism, Channel) else Channel()
+    same = replace(options, cost="auto") == replace(plan.options, cost="auto")  # matrices of costs have no one answer
+    require(same and (isinstance(mechanism, Channel) or mechanism == "auto"), "another mechanism")
     require(request.given is None and request.unit is None, "given columns or units")
     several = len(request.public) > 1
     shaped = (len(level) if isinstance(level, tuple) else 1 for level in column.levels)
@@ -48,11 +49,11 @@ def check_channel_plan(plan: ChannelFit, /) -> None:
     check_secrets(plan)
     inputs = len(column.levels)
     typed = {(type(level), level) for level in column.levels}
-    require(len(typed) == inputs and tuple(found.inputs) == tuple(column.levels), "levels that are others, or twice")
-    require({(type(level), level) for level in found.outputs} <= typed, "an output that is no level")
+    require(len(typed) == inputs and tuple(channel.inputs) == tuple(column.levels), "levels that are others, or twice")
+    require({(type(level), level) for level in channel.outputs} <= typed, "an output that is no level")
     rows = inputs * (len(column.counts) if plan.options.sees_secret else 1)
-    require(found.weights.shape == (rows, len(found.outputs)), "weights of another number of levels")
-    tried(lambda: ChannelTable(found.weights), "weights that are no probabilities")
+    require(channel.weights.shape == (rows, len(channel.outputs)), "weights of another number of levels")
+    tried(lambda: ChannelTable(channel.weights), "weights that are no probabilities")
     _check_inputs(plan)
     require(bool(np.isfinite(column.cost).all() and (column.cost >= 0).all()), "costs that are no numbers")
     require(column.cost.shape == (inputs, inputs), "costs of another shape")
@@ -108,19 +109,8 @@ def _check_problem(plan: ChannelFit) -> None:
 
 
 def _whole_problem(plan: ChannelFit) -> Problem:
-    """What a channel into all levels must meet."""
-    shares = plan.column.pooled / plan.column.pooled.sum()
-    problem = Problem(
-        beliefs=(),
-        target=plan.request.target,
-        pairs=plan.pairs,
-        cap=plan.options.cap,
-        pooled=shares,
-        cost=plan.column.cost,
-        **kept_statistics(plan.options, plan.column.levels, shares),
-    )
-    if plan.options.sees_secret:
-        problem = seeing(problem, plan.column.counts, plan.options, costs=plan.column.costs)
+    """What a channel into all levels must meet; the laws from the file are those of the inputs already."""
+    problem = whole_problem((), plan.column, target=plan.request.target, pairs=plan.pairs, options=plan.options)
     return replace(problem, beliefs=plan.channel.problem.beliefs)
 
 
@@ -151,11 +141,6 @@ def _check_figures(plan: ChannelFit) -> None:
 def _ends(found: Verification) -> tuple[float, ...]:
     """Both ends of both losses."""
     return tuple(end for loss in (found.pure_loss, found.hockey_stick) for end in (loss.lower, loss.upper))
-
-
-def _same_options(one: Channel, other: Channel) -> bool:
-    """Whether two channels are asked for the same; matrices of costs are not compared."""
-    return replace(one, cost="auto") == replace(other, cost="auto")
 
 
 def _check_laws(plan: ChannelFit) -> None:

@@ -51,7 +51,7 @@ def roles_of(roles: Roles, table: Table, /) -> Roles:
     coded = tuple(name for name in roles.public if table.kind_of(name) != "numbers")
     if len(roles.public) > 1:
         return roles.counting(coded)
-    return Roles(secret=roles.secret, public=roles.public, keep=roles.keep, row_id=roles.row_id, coded=coded)
+    return replace(roles, coded=coded)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,13 +171,7 @@ class ChannelFit(SecretsOfPairs):
 
     @classmethod
     def of(cls, request: Request, options: Channel, seen: Seen, /) -> Self:
-        """The plan for a table.
-
-        Raises
-        ------
-        ArgumentError, ArgumentTypeError, PriorError, CalibrationError
-            As `puffer_frames.calibrate`.
-        """
+        """The plan for a table; raises as `puffer_frames.calibrate`."""
         request = seen.with_levels(request)
         if request.apart and options.sees_secret:
             raise ArgumentError(
@@ -196,15 +190,11 @@ class ChannelFit(SecretsOfPairs):
         named = named_secrets(pairs, rows)
         beliefs = adversaries(request.beliefs, column, options, secrets=named)
         channel = find(
-            tuple(laws for each in beliefs.values() for laws in each.laws),
-            column.pooled,
-            levels=column.levels,
-            cost=column.cost,
+            tuple(laws for belief in beliefs.values() for laws in belief.laws),
+            column,
             target=request.target,
             pairs=pairs,
             options=options,
-            table=column.counts,
-            costs=column.costs,
         )
         _require_change(channel, request, in_cells=column.in_cells)
         if column.in_cells or column.is_partial:  # a mechanism with other outputs may do better

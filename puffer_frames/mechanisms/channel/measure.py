@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import permutations
 from numbers import Real
 from typing import Any
 
@@ -68,7 +69,8 @@ def _read(entry: Any, column: InputColumn, counts: Mapping[Secret, NDArray[np.in
         return "given", Adversary(laws=(laws,), words="side knowledge")
     if isinstance(entry, LevelCounts):
         table = column.labelled(entry)
-        return "other table", Adversary(laws=(_plain_laws(table, counts),), words="the frequencies of another table")
+        laws = {secret: _law(_of(table, secret, "a frame among the beliefs")) for secret in counts}
+        return "other table", Adversary(laws=(laws,), words="the frequencies of another table")
     if isinstance(entry, OtherTable):
         return "other table", Adversary(laws=(_of_numbers(entry, column, counts),), words=entry.words)
     if isinstance(entry, Contamination):
@@ -98,10 +100,6 @@ def _of(table: Mapping[Secret, Any], secret: Secret, what: str) -> Any:
 
 def _law(counts: NDArray[np.int64], *, replaced: Fraction = Fraction(0), moved: Fraction = Fraction(0)) -> Law:
     return Law(counts=tuple(map(int, counts)), replaced=replaced, moved=moved)
-
-
-def _plain_laws(table: Mapping[Secret, NDArray[np.int64]], counts: Mapping[Secret, Any]) -> Laws:
-    return {secret: _law(_of(table, secret, "a frame among the beliefs")) for secret in counts}
 
 
 def _of_numbers(entry: OtherTable, column: InputColumn, counts: Mapping[Secret, Any]) -> Laws:
@@ -181,54 +179,6 @@ _LARGEST_LOG = 700.0
 """e to more than this is far beyond the ratio of two probabilities, and beyond floats."""
 
 
-def measured_loss(
-    counts: Mapping[Secret, NDArray[np.int64]],
-    weights: NDArray[np.int64],
-    /,
-    *,
-    pairs: Pairs,
-    epsilon: float,
-    confidence: float | None = None,
-    unsure: Mapping[Secret, Fraction] | None = None,
-    groups: Mapping[Secret, Sequence[int]] | None = None,
-) -> Verification:
-    """The loss under these frequencies, or under every law that they do not refute with this confidence.
-
-    Its lower bound is that under the frequencies themselves. Of a share of the rows the input may be unsure, as it is
-    where they were counted in other cells; then it is that of some law with these frequencies.
-    """
-    channel = np.ldexp(weights.astype(np.float64), -TOTAL_BITS)
-    laws: dict[Secret, tuple[tuple[FloatArray, FloatArray], FloatArray, FloatArray]] = {}
-    for secret, often in counts.items():
-        inputs = channel if groups is None else channel[list(groups[secret])]
-        often = often if groups is None else often[list(groups[secret])]
-        own, (high, low) = often / often.sum() @ inputs, (inputs.max(axis=0), inputs.min(axis=0))
-        spread = high - low
-        apart = spread * (float(unsure[secret]) if unsure else 0.0)
-        away = 0.0 if confidence is None else distance_left(often, secrets=len(counts), confidence=confidence)
-        most = np.minimum(own + away * spread + apart, high) * (1 + _ERROR)
-        least = np.maximum(own - away * spread - apart, low) * (1 - _ERROR)
-        laws[secret] = ((own - apart).clip(0.0), own + apart), most, least
-    named = (
-        [(a, b) for a in laws for b in laws if a != b]
-        if pairs == "all"
-        else [p for a, b in pairs for p in ((a, b), (b, a))]
-    )
-    odds = math.exp(min(epsilon, _LARGEST_LOG))
-    pure, stick = (0.0, 0.0), (0.0, 0.0)
-    for one, other in named:
-        ((own, _), most, _), ((_, own_other), _, least) = laws[one], laws[other]
-        pure = max(pure[0], _ratio(own, own_other) * (1 - _ERROR)), max(pure[1], _ratio(most, least))
-        found = float((own - odds * own_other).clip(0.0).sum()) * (1 - _ERROR) - _ERROR
-        bound = float((most - odds * (1 - _ERROR) * least).clip(0.0).sum()) * (1 + _ERROR)
-        stick = max(stick[0], found), max(stick[1], min(1.0, bound))
-    return Verification(
-        pure_loss=Bracket(lower=pure[0], upper=max(pure)),
-        hockey_stick=Bracket(lower=stick[0], upper=max(stick)),
-        epsilon=epsilon,
-    )
-
-
 def loss_of_channel(
     counts: Mapping[Secret, NDArray[np.int64]],
     channel: FoundChannel,
@@ -239,18 +189,39 @@ def loss_of_channel(
     confidence: float | None = None,
     unsure: Mapping[Secret, Fraction] | None = None,
 ) -> Verification:
-    """The same of a channel for rows of each secret and level; no more than its cap, which was checked exactly."""
-    found = measured_loss(
-        channel.placed(counts),
-        channel.weights,
-        pairs=pairs,
+    """The loss for rows of each secret and level, or under every law that they do not refute with this confidence.
+
+    Its lower bound is that under the frequencies themselves; it is no more than the cap, which was checked exactly. Of
+    a share of the rows the input may be unsure, as it is where they were counted in other cells; then the loss is that
+    of some law with these frequencies.
+    """
+    weights, cap = np.ldexp(channel.weights.astype(np.float64), -TOTAL_BITS), channel.problem.cap
+    laws: dict[Secret, tuple[tuple[FloatArray, FloatArray], FloatArray, FloatArray]] = {}
+    for secret, often in channel.placed(counts).items():
+        places = list(channel.problem.inputs_of(secret))
+        inputs, often = weights[places], often[places]
+        law, (high, low) = often / often.sum() @ inputs, (inputs.max(axis=0), inputs.min(axis=0))
+        spread = high - low
+        apart = spread * (float(unsure[secret]) if unsure else 0.0)
+        away = 0.0 if confidence is None else distance_left(often, secrets=len(counts), confidence=confidence)
+        most = np.minimum(law + away * spread + apart, high) * (1 + _ERROR)
+        least = np.maximum(law - away * spread - apart, low) * (1 - _ERROR)
+        laws[secret] = ((law - apart).clip(0.0), law + apart), most, least
+    ordered = permutations(laws, 2) if pairs == "all" else (p for a, b in pairs for p in ((a, b), (b, a)))
+    odds = math.exp(min(epsilon, _LARGEST_LOG))
+    pure, stick = (0.0, 0.0), (0.0, 0.0)
+    for first, second in ordered:
+        ((law, _), most, _), ((_, other_law), _, least) = laws[first], laws[second]
+        pure = max(pure[0], _ratio(law, other_law) * (1 - _ERROR)), max(pure[1], _ratio(most, least))
+        least_delta = float((law - odds * other_law).clip(0.0).sum()) * (1 - _ERROR) - _ERROR
+        bound = float((most - odds * (1 - _ERROR) * least).clip(0.0).sum()) * (1 + _ERROR)
+        stick = max(stick[0], least_delta), max(stick[1], min(1.0, bound))
+    pure_loss = Bracket(lower=pure[0], upper=max(pure))
+    return Verification(
+        pure_loss=pure_loss if cap is None else _at_most(pure_loss, cap),
+        hockey_stick=Bracket(lower=stick[0], upper=max(stick)),
         epsilon=epsilon,
-        confidence=confidence,
-        unsure=unsure,
-        groups=channel.problem.groups,
     )
-    cap = channel.problem.cap
-    return found if cap is None else replace(found, pure_loss=_at_most(found.pure_loss, cap))
 
 
 def loss_of_rows(

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, Self, TypeVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -26,8 +26,8 @@ from puffer_frames.mechanisms.batch_report import (
     Finding,
     beyond,
     drift_finding,
-    figure_of,
     finding,
+    new_secrets,
     rows_found,
 )
 from puffer_frames.mechanisms.channel.best import FoundChannel, find, placed_laws
@@ -237,8 +237,7 @@ def channel_figures(plan: ChannelFit, /) -> PlanFigures:
     if not delta:
         losses.append(("any law of these levels", *at_most(plan.largest_loss)))
     error = ColumnError(name=plan.name, error=channel.expected_error, constant=channel.constant_error, spread=None)
-    what = "the released values of one row together" if len(plan.request.public) > 1 else "one released value"
-    return PlanFigures(whom="of one record", what=what, errors=(error,), losses=tuple(losses))
+    return PlanFigures(whom="of one record", what=_released(plan), errors=(error,), losses=tuple(losses))
 
 
 def channel_pictures(plan: ChannelFit, /) -> list[str]:
@@ -247,31 +246,15 @@ def channel_pictures(plan: ChannelFit, /) -> list[str]:
     errors = [("error", channel.expected_error), ("one constant", channel.constant_error)]
     if channel.lower_bound > 0:
         errors = [("bound", channel.lower_bound), *errors]
-    pure = not target.delta
     losses = {
-        "observed law": plan.observed.pure_loss.upper if pure else plan.observed.hockey_stick.upper,
-        "population 95 %": plan.population.pure_loss.upper if pure else plan.population.hockey_stick.upper,
+        "observed law": plan.observed.loss(delta=target.delta).upper,
+        "population 95 %": plan.population.loss(delta=target.delta).upper,
     }
     return [
         matrix(channel.matrix, title="Probability of each output", said="a row per level, a column per released level"),
         bars([(name, number, f"{number:.4g}") for name, number in errors], title="Mean error"),
-        loss_bars(losses | ({"any law": plan.largest_loss} if pure else {}), target.delta, target.epsilon),
+        loss_bars(losses | ({} if target.delta else {"any law": plan.largest_loss}), target.delta, target.epsilon),
     ]
-
-
-F = TypeVar("F", bound=ChannelFit)
-
-
-def whole_channel(plan: F, /) -> F:
-    """The plan of a channel from a file, with the laws that its channel must meet, as far as the file has them."""
-    laws = tuple(one for each in plan.beliefs.values() for one in each.laws if all(law.counts for law in one.values()))
-    placed = tuple(placed_laws(one, plan.channel.secrets) for one in laws)
-    return replace(plan, channel=replace(plan.channel, problem=replace(plan.channel.problem, beliefs=placed)))
-
-
-def _lean_options(options: Channel, plan: ChannelFit) -> Channel:
-    """A cost that is a function, or a matrix of any kind, is written as what it says of the levels."""
-    return options if isinstance(options.cost, str) else replace(options, cost=plan.column.cost)
 
 
 def _lean_adversary(name: str, one: Adversary) -> Adversary:
@@ -279,14 +262,6 @@ def _lean_adversary(name: str, one: Adversary) -> Adversary:
         return one
     laws = tuple({secret: replace(law, counts=()) for secret, law in each.items()} for each in one.laws)
     return replace(one, laws=laws)
-
-
-def check_own_levels(plan: ChannelFit, seen: Seen, /) -> None:
-    """Raise PlanFileError where a plan from a file counts the rows that it was made from in another way."""
-    counts, known = seen.protected(plan.request).counts(plan.column), plan.column.counts
-    same = set(counts) == set(known) and all(np.array_equal(counts[secret], known[secret]) for secret in counts)
-    if not same:
-        raise refused("other numbers of rows than its own")
 
 
 def _measured(plan: ChannelFit, counts: LevelTable, unsure: Mapping[Secret, Fraction]) -> Batch:
@@ -324,7 +299,7 @@ def _losses(plan: ChannelFit, seen: Seen, counts: LevelTable) -> Iterator[Findin
     measured = batch.observed.get(plan.name)
     if measured is None:
         return
-    figure = figure_of(measured, delta=target.delta)
+    figure = measured.loss(delta=target.delta).upper
     verdict = RECALIBRATE if batch.exceeded else WITHIN
     yield finding("loss", plan.name, "empirical", figure, limit=target.most, verdict=verdict)
     present, pairs, _ = protected_here(counts, known=plan.rows_per_secret, pairs=plan.pairs)
@@ -333,15 +308,12 @@ def _losses(plan: ChannelFit, seen: Seen, counts: LevelTable) -> Iterator[Findin
         rows, plan.channel, pairs=pairs, epsilon=target.epsilon, confidence=CONFIDENCE, unsure=unsure
     )
     verdict = WITHIN if wider.confirms(target) else BEYOND
-    figure = figure_of(wider, delta=target.delta)
+    figure = wider.loss(delta=target.delta).upper
     yield finding("loss", plan.name, "population", figure, limit=target.most, verdict=verdict)
 
 
 def _drift(plan: ChannelFit, seen: Seen, counts: LevelTable) -> Iterator[Finding]:
-    """How far the law of the inputs given each secret is from that of the plan, in an order that is not learned.
-
-    Of merged labels there is no such order.
-    """
+    """How far each secret's law of the inputs is from the plan's, in an order that is not learned: no merged labels."""
     if plan.merged:
         return
     order = _order(plan)
@@ -388,7 +360,7 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
     def lower_bound(self) -> Mapping[str, float]:
         """No mechanism with this guarantee that sees the value alone has a smaller error; 0 where no bound is known.
 
-        One that sees the secret or another column too can have less. Of a channel that sees the secret the bound is for
+        One that sees the secret or another column too can have less. The bound of a channel that sees the secret is for
         those that see it too. None is known for a column in cells.
         """
         return {self.name: self.channel.lower_bound}
@@ -435,28 +407,26 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
         raw = None if self.column.codes is not None else rows.summaries({})[self.name]  # without clipping
         seen = seen.protected(self.request)
         rows_now, column = seen.found.rows_per_secret, ", ".join(self.request.secret)
-        strange = [
-            finding("new secret", column, secret, number, verdict=REFUSED)
-            for secret, number in rows_now.items()
-            if secret not in self.rows_per_secret
-        ]
+        strange = [*new_secrets(column, self.rows_per_secret, rows_now)]
+        rows_of_secrets = [*rows_found(column, self.rows_per_secret, rows_now)]
         try:
             counts = seen.counts(self.column)
         except CalibrationError:
-            strange.append(_new_levels(self, seen))
-            return [*strange, *rows_found(column, self.rows_per_secret, rows_now)]
-        found = [*strange, *rows_found(column, self.rows_per_secret, rows_now)]
+            return [*strange, _new_levels(self, seen), *rows_of_secrets]
+        findings = [*strange, *rows_of_secrets]
         if not strange:
-            found += _losses(self, seen, counts)
-        found += _drift(self, seen, counts)
+            findings += _losses(self, seen, counts)
+        findings += _drift(self, seen, counts)
         if raw is not None and self.name in self.request.domain:
-            found.append(beyond(self.name, raw, self.request.domain[self.name], public=True, clips=True))
-        return found
+            findings.append(beyond(self.name, raw, self.request.domain[self.name], public=True, clips=True))
+        return findings
 
     def check_own(self, seen: Seen, /, *, own_rows: bool, left_out: Sequence[str]) -> tuple[str, ...]:
         """All beliefs were proved in integers; raises PlanFileError for another table than the file says."""
         if own_rows:
-            check_own_levels(self, seen)
+            counts, known = seen.protected(self.request).counts(self.column), self.column.counts
+            if set(counts) != set(known) or not all(np.array_equal(counts[s], known[s]) for s in counts):
+                raise refused("other numbers of rows than its own")
         return ()
 
     def draws(self, asked: RowsRequest, key: ReleaseKey, /) -> tuple[Draw, ...]:
@@ -482,50 +452,42 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
 
     def lean(self) -> tuple[Self, tuple[str, ...]]:
         """The plan of a channel without side knowledge and other tables, and what it lacks, in words."""
-        options = _lean_options(self.options, self)
+        options = self.options
+        if not isinstance(options.cost, str):  # a function, or a matrix of any kind: what it says of the levels
+            options = replace(options, cost=self.column.cost)
         mechanism = options if isinstance(self.request.mechanism, Channel) else self.request.mechanism
         request = replace(lean_request(self.request, self.pairs), mechanism=mechanism)
-        beliefs = {name: _lean_adversary(name, one) for name, one in self.beliefs.items()}
+        beliefs = {name: _lean_adversary(name, belief) for name, belief in self.beliefs.items()}
         channel = replace(self.channel, problem=replace(self.channel.problem, beliefs=()))
         lean = replace(self, request=request, options=options, beliefs=beliefs, channel=channel)
         return lean, lacking(self.request)
 
     def checked(self) -> Self:
-        found = whole_channel(self)
-        check_channel_plan(found)
-        return with_own_words(found)
+        """From a file, with the laws that its channel must meet, as far as the file has them."""
+        every = (laws for belief in self.beliefs.values() for laws in belief.laws)
+        known = (laws for laws in every if all(law.counts for law in laws.values()))
+        placed = tuple(placed_laws(laws, self.channel.secrets) for laws in known)
+        whole = replace(self, channel=replace(self.channel, problem=replace(self.channel.problem, beliefs=placed)))
+        check_channel_plan(whole)
+        return with_own_words(whole)
 
     def curve(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
         """The error against epsilon, and the bound of all that see the value alone."""
-        asked = as_epsilons(epsilons, self.request.target.epsilon)
-        laws = tuple(laws for each in self.beliefs.values() for laws in each.laws)
-        if not all(law.counts for each in laws for law in each.values()):
+        ascending = as_epsilons(epsilons, self.request.target.epsilon)
+        laws = tuple(laws for belief in self.beliefs.values() for laws in belief.laws)
+        if not all(law.counts for belief in laws for law in belief.values()):
             raise from_file("the laws of its beliefs")
         points = []
-        for epsilon in asked:
+        for epsilon in ascending:
             target = Target.of(epsilon, self.request.target.delta)
-            column = self.column
-            found = find(
-                laws,
-                column.pooled,
-                levels=column.levels,
-                cost=column.cost,
-                target=target,
-                pairs=self.pairs,
-                options=self.options,
-                table=column.counts,
-                costs=column.costs,
-            )
+            channel = find(laws, self.column, target=target, pairs=self.pairs, options=self.options)
             points.append(
                 CurvePoint(
                     column=self.name,
                     epsilon=epsilon,
                     delta=target.delta,
-                    published_scale=math.nan,
-                    scale=math.nan,
-                    published_error=math.nan,
-                    error=found.expected_error,
-                    bound=NO_BOUND if column.in_cells else found.lower_bound,
+                    error=channel.expected_error,
+                    bound=NO_BOUND if self.column.in_cells else channel.lower_bound,
                 )
             )
         return as_points(points, CurvePoint, plan.library)

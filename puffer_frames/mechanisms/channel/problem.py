@@ -28,13 +28,11 @@ def is_numeric(levels: Sequence[Level], /) -> bool:
     Truth values are labels, and so are columns with integers beyond 2**53: these name something.
     """
     return all(
-        isinstance(level, (int, float, np.number)) and not isinstance(level, bool) and _is_told(level)
+        isinstance(level, (int, float, np.number))
+        and not isinstance(level, bool)
+        and (isinstance(level, (float, np.floating)) or abs(int(level)) <= LARGEST_INTEGER)
         for level in levels
     )
-
-
-def _is_told(number: Any) -> bool:
-    return isinstance(number, (float, np.floating)) or abs(int(number)) <= LARGEST_INTEGER
 
 
 def cost_word(levels: Sequence[Level], cost: Any, /) -> str:
@@ -204,8 +202,7 @@ class Problem:
     @property
     def other_pairs(self) -> Sequence[tuple[Secret, Secret]]:
         """Two different secrets each, in both orders, of a channel that sees them."""
-        groups = self.groups or {}
-        return [(one, other) for one in groups for other in groups if one != other]
+        return list(itertools.permutations(self.groups or (), 2))
 
     @property
     def same_values(self) -> Sequence[tuple[int, ...]]:
@@ -215,7 +212,7 @@ class Problem:
     def ordered_pairs(self, laws: Laws, /) -> Sequence[tuple[Secret, Secret]]:
         """The protected pairs of a belief, in both orders."""
         if self.pairs == "all":
-            return [(one, other) for one in laws for other in laws if one != other]
+            return list(itertools.permutations(laws, 2))
         return list(dict.fromkeys(pair for a, b in self.pairs for pair in ((a, b), (b, a))))
 
     def only(self, outputs: Sequence[int], /) -> Problem:
@@ -300,10 +297,7 @@ class InputColumn:
         return int(often[apart].sum())
 
     def labelled(self, other: LevelCounts, /) -> LevelTable:
-        """Rows of each input in another table.
-
-        Raises CalibrationError for a level that the column does not have.
-        """
+        """Rows of each input in another table; raises CalibrationError for a level that the column lacks."""
         assert self.codes is not None
         unknown = [level not in self.codes for level in other.levels]
         if any(unknown):
@@ -364,7 +358,7 @@ def tuple_column(
 ) -> InputColumn:
     """Several columns of labels as one of tuples: those that occur, or all tuples where levels are declared.
 
-    - `found`: Of tuples.
+    - `found`: Counts of tuples.
     - `columns` (sequence of str): Their names.
     - `declared` (mapping of column to levels): All that there may be. A column without has those that occur.
     Raises ArgumentError for a level that was not declared, a single tuple, and more than 256.

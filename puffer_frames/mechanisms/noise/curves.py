@@ -307,17 +307,8 @@ def least_error(summary: Summary, target: Target, /, *, pairs: Any) -> float:
     """A lower bound of the mean absolute error of what is private under the observed law and sees the value alone."""
     options = Channel(radius=0, cap=None)
     column = number_column(summary, options, declared=None)
-    found = find(
-        (empirical_laws(column.counts, options),),
-        column.pooled,
-        levels=column.levels,
-        cost=column.cost,
-        target=target,
-        pairs=pairs,
-        options=options,
-        table=column.counts,
-    )
-    return found.lower_bound
+    laws = empirical_laws(column.counts, options)
+    return find((laws,), column, target=target, pairs=pairs, options=options).lower_bound
 
 
 def _delta(engine: Any, scale: float, epsilon: float, noise: NoiseFamily, *, values: int) -> tuple[float, float]:

@@ -26,8 +26,8 @@ from puffer_frames.mechanisms.batch_report import (
     Finding,
     beyond,
     drift_finding,
-    figure_of,
     finding,
+    new_secrets,
     rows_found,
 )
 from puffer_frames.mechanisms.file_checks import agree, check_columns, is_close
@@ -53,7 +53,7 @@ from puffer_frames.papers.catalogue import (
 from puffer_frames.priors.fitting import group_moments
 from puffer_frames.priors.law_set import is_refuted
 from puffer_frames.priors.pairs import by_column
-from puffer_frames.priors.prior import FloatArray, Prior, Secret
+from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Counts, JointCounts, Summary
 from puffer_frames.scales.beliefs import learn
 from puffer_frames.scales.choice import Choice, measure
@@ -157,7 +157,7 @@ def _measure_columns(
 def restated(plan: F, /) -> F:
     """A plan from a file, with what a release states of its scales: computed anew from the counts in the file.
 
-    Of strata and of columns whose scales were found together the file holds no whole rows: each column alone loses at
+    The file holds no whole rows of strata, and of columns whose scales were found together: each column alone loses at
     most what all do, and `Plan.release` measures the rows of the plan.
 
     Raises PlanFileError where the observed frequencies, or a belief that follows from them, lose more than the file
@@ -253,7 +253,7 @@ def _restated_column(plan: NoiseFit) -> dict[str, Choice]:
     if not _is_model(choice, request, summary):
         raise refused("a model that is not one of these rows")
     exact, published = request.calibration == "exact", choice.published_scale
-    found, is_least = again(
+    anew, is_least = again(
         replace(
             choice,
             scale=of_one_copy(plan, plan.scales)[name],
@@ -269,12 +269,15 @@ def _restated_column(plan: NoiseFit) -> dict[str, Choice]:
         rows=request.repeats.measured,
         needed=choice.scale_per_belief.get("fitted", 0.0) / factor,
     )
-    if choice.left_out is not None and not _is_refuted(request, summary):
-        raise refused("a fitted model that is left out, and that its rows do not refute")
-    found = replace(found, published_scale=larger(found, factor).published_scale, none_needed=_needs_none(plan, found))
-    if not is_least or (not exact and choice.scale < (found.published_scale or 0.0) / _ROUNDING):
+    if choice.left_out is not None:
+        theorem, fitted, _ = learn(summary.counts, theorem=request.theorem, radius=summary.radius)
+        laws = len(summary.counts)
+        if theorem.discrete or not any(is_refuted(fitted[s], pair, laws=laws) for s, pair in summary.counts.items()):
+            raise refused("a fitted model that is left out, and that its rows do not refute")
+    anew = replace(anew, published_scale=larger(anew, factor).published_scale, none_needed=_needs_none(plan, anew))
+    if not is_least or (not exact and choice.scale < (anew.published_scale or 0.0) / _ROUNDING):
         raise refused("a scale that is not the one that was asked for")
-    return {name: _agreed(choice, found)}
+    return {name: _agreed(choice, anew)}
 
 
 def _restated_ranges(plan: NoiseFit) -> dict[str, Choice]:
@@ -302,13 +305,6 @@ def _restated_ranges(plan: NoiseFit) -> dict[str, Choice]:
             raise refused("a scale that is not that of the range of the column")
         restated[name] = replace(one, scale=choice.scale, none_needed=_needs_none(plan, one))
     return restated
-
-
-def _is_refuted(request: Request, summary: Summary) -> bool:
-    """Whether the rows refute the model that is fitted to them where nothing else is asked for."""
-    theorem, fitted, _ = learn(summary.counts, theorem=request.theorem, radius=summary.radius)
-    laws = len(summary.counts)
-    return not theorem.discrete and any(is_refuted(fitted[s], pair, laws=laws) for s, pair in summary.counts.items())
 
 
 def _needs_none(plan: NoiseFit, choice: Choice) -> bool:
@@ -406,16 +402,13 @@ def _least_loss(plan: NoiseFit, name: str, levels: int) -> float:
     """The loss of a column of labels by itself, under the observed frequencies."""
     choice, copies = plan.choices[name], plan.request.repeats.factor(plan.request.noise)
     other = math.exp(-copies / choice.scale) if choice.scale else 0.0
-    laws = {secret: _randomised(prior, levels, other) for secret, prior in choice.empirical.items()}
+    laws = {}
+    for secret, prior in choice.empirical.items():  # the law of a changed label, but for a factor common to all secrets
+        shares = np.zeros(levels)
+        shares[prior.means.astype(np.intp)] = prior.weights
+        laws[secret] = shares * (1 - other) + other
     pairs = list(combinations(laws, 2)) if plan.pairs == "all" else plan.pairs
-    return max(_log_ratio(laws[one], laws[two]) for one, two in pairs)
-
-
-def _randomised(prior: Prior, levels: int, other: float) -> FloatArray:
-    """The law of a label that is changed, but for a factor that is the same for all secrets."""
-    found: FloatArray = np.zeros(levels)
-    found[prior.means.astype(np.intp)] = prior.weights
-    return found * (1 - other) + other
+    return max(_log_ratio(laws[first], laws[second]) for first, second in pairs)
 
 
 def _log_ratio(one: FloatArray, two: FloatArray) -> float:
@@ -476,7 +469,7 @@ def _measured(plan: NoiseFit, part: RowsSeen, given: tuple[Any, ...]) -> tuple[i
     protected = part.protected(plan.request)
     counts = protected.rows_per_secret
     batch = measure_part(plan, protected, scales)
-    losses = [figure_of(each, delta=plan.request.target.delta) for each in batch.observed.values()]
+    losses = [each.loss(delta=plan.request.target.delta).upper for each in batch.observed.values()]
     return sum(part.rows_per_secret.values()), counts, max(losses, default=math.nan)
 
 
@@ -510,13 +503,14 @@ def findings_of(plan: NoiseFit, seen: RowsSeen, raw: Mapping[str, Summary], /) -
     - `seen`: The rows, their values clipped as a release clips them.
     - `raw` (mapping of column to Summary): The same without clipping.
     """
-    strange = [*_new_secrets(plan, seen), *_new_strata(plan, seen), *_new_levels(plan, seen)]
-    whole = _whole(plan, seen)
-    found = [*strange, *rows_found(", ".join(plan.request.secret), plan.rows_per_secret, whole.rows_per_secret)]
+    whole, column = _whole(plan, seen), ", ".join(plan.request.secret)
+    new = new_secrets(column, plan.rows_per_secret, whole.rows_per_secret)
+    strange = [*new, *_new_strata(plan, seen), *_new_levels(plan, seen)]
+    findings = [*strange, *rows_found(column, plan.rows_per_secret, whole.rows_per_secret)]
     if not strange:
-        found += _losses(plan, measure_rows(plan, seen))
-        found += _other_beliefs(plan, whole)
-    return [*found, *_drift(plan, whole), *_beyond(plan, raw)]
+        findings += _losses(plan, measure_rows(plan, seen))
+        findings += _other_beliefs(plan, whole)
+    return [*findings, *_drift(plan, whole), *_beyond(plan, raw)]
 
 
 def _whole(plan: NoiseFit, seen: RowsSeen) -> RowsSeen:
@@ -524,17 +518,6 @@ def _whole(plan: NoiseFit, seen: RowsSeen) -> RowsSeen:
     if plan.request.given is not None:
         seen = RowsSeen.merged(list(seen.by_stratum(len(plan.request.secret)).values()))
     return seen.protected(plan.request)
-
-
-def _new_secrets(plan: NoiseFit, seen: RowsSeen) -> Iterator[Finding]:
-    rows = seen.rows_of_secrets(len(plan.request.secret), given=plan.request.given is not None)
-    if plan.request.apart:
-        groups = by_column(rows, plan.request.secret)
-        rows = {own: sum(rows[secret] for secret in of) for own, of in groups.items()}
-    column = ", ".join(plan.request.secret)
-    for secret, number in rows.items():
-        if secret not in plan.rows_per_secret:
-            yield finding("new secret", column, secret, number, verdict=REFUSED)
 
 
 def _new_strata(plan: NoiseFit, seen: RowsSeen) -> Iterator[Finding]:
@@ -569,7 +552,7 @@ def _losses(plan: NoiseFit, batch: Batch) -> Iterator[Finding]:
     for name in [", ".join(plan.request.public)] if of_rows else columns:
         measured = batch.observed.get(columns[0] if of_rows else name)
         more = bool(exceeded) if of_rows else name in exceeded
-        figure = math.nan if measured is None else figure_of(measured, delta=target.delta)
+        figure = math.nan if measured is None else measured.loss(delta=target.delta).upper
         if measured is not None or more:
             yield finding("loss", name, "empirical", figure, limit=limit, verdict=RECALIBRATE if more else WITHIN)
     for name in wider:
@@ -594,7 +577,7 @@ def _other_beliefs(plan: NoiseFit, whole: RowsSeen) -> Iterator[Finding]:
             engine = belief_loss(laws, pairs=pairs, noise=noise, rows=plan.request.repeats.measured)
             found = measure(engine, scale, asked)[0]
             verdict = WITHIN if found.confirms(asked) else BEYOND
-            yield finding("loss", name, belief, figure_of(found, delta=asked.delta), limit=asked.most, verdict=verdict)
+            yield finding("loss", name, belief, found.loss(delta=asked.delta).upper, limit=asked.most, verdict=verdict)
 
 
 def _learned_anew(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Self, TypeVar
 
@@ -25,7 +25,6 @@ from puffer_frames.scales.cautions import (
     warn_of_weakness,
 )
 from puffer_frames.scales.choice import Choice
-from puffer_frames.scales.learned import LearnedBelief
 from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.strata import StrataChoices
 
@@ -52,19 +51,14 @@ class NoiseFit(SecretsOfPairs):
 
     @classmethod
     def of(cls, request: Request, rows: RowsSeen, /) -> Self:
-        """The plan for a table of which this was seen.
-
-        Raises
-        ------
-        ArgumentError, ArgumentTypeError, PriorError, CalibrationError
-            As `puffer_frames.calibrate`.
-        """
-        request = request.for_rows(joint=rows.joint is not None)
+        """The plan for a table of which this was seen; raises as `puffer_frames.calibrate`."""
+        if rows.joint is None and len(request.public) > 1 and request.repeats.composed:  # each column has its share
+            request = replace(request, repeats=replace(request.repeats, composed=False))
         counts = rows.rows_of_secrets(len(request.secret), given=request.given is not None)
         number = sum(counts.values())
         if request.apart:
             groups = by_column(counts, request.secret)
-            counts = {own: sum(counts[secret] for secret in of) for own, of in groups.items()}
+            counts = {group: sum(counts[secret] for secret in of) for group, of in groups.items()}
             pairs = pairs_within(groups)
         else:
             pairs = check_pairs(request.pairs, list(counts), nulls=request.nulls)
@@ -78,9 +72,9 @@ class NoiseFit(SecretsOfPairs):
         warn_of_few_rows({label: counts[label] for label in named})
         warn_of_marks(counts)
         joint = rows.joint
-        levels = {} if joint is None else {joint.columns[k]: found for k, found in joint.labels.items()}
-        for name, found in levels.items():
-            warn_of_texts(name, found)
+        levels = {} if joint is None else {joint.columns[k]: labels for k, labels in joint.labels.items()}
+        for name, labels in levels.items():
+            warn_of_texts(name, labels)
         for name, summary in rows.summaries.items():
             if name not in levels and name not in request.domain:
                 warn_of_far_values(name, summary)
@@ -98,7 +92,9 @@ class NoiseFit(SecretsOfPairs):
 
     def remapped(self, rows: RowsSeen, /) -> Self:
         """The same with the posterior median after the noise, for a table of which this was seen."""
-        return replace(self, request=replace(self.request, mechanism="remap"), remaps=self._medians(rows.summaries))
+        noises = {name: self.noise(scale) for name, scale in self.scales.items()}
+        medians = {n: Remap.pooled(rows.summaries[n], noise) for n, noise in noises.items() if noise is not None}
+        return replace(self, request=replace(self.request, mechanism="remap"), remaps=medians)
 
     @property
     def calibration(self) -> str:
@@ -185,11 +181,6 @@ class NoiseFit(SecretsOfPairs):
             }
         return noise | {name: remap.expected_error for name, remap in self.remaps.items()}
 
-    def _medians(self, summaries: Mapping[str, Summary]) -> dict[str, Remap]:
-        """The posterior medians of every column with noise."""
-        noises = {name: self.noise(scale) for name, scale in self.scales.items()}
-        return {name: Remap.pooled(summaries[name], noise) for name, noise in noises.items() if noise is not None}
-
 
 F = TypeVar("F", bound=NoiseFit)
 LAWS = "the laws of its beliefs"
@@ -220,7 +211,7 @@ def _lean_choice(choice: Choice) -> Choice:
         choice,
         priors={} if same else choice.priors,
         beliefs={name: {} for name in choice.beliefs},
-        learned=_lean_learned(choice.learned),
+        learned=tuple(lean_entry(entry) for entry in choice.learned),
     )
 
 
@@ -232,7 +223,3 @@ def _lean_strata(strata: StrataChoices) -> StrataChoices:
             for z, choices in strata.choices.items()
         },
     )
-
-
-def _lean_learned(learned: Sequence[LearnedBelief]) -> tuple[LearnedBelief, ...]:
-    return tuple(lean_entry(each) for each in learned)

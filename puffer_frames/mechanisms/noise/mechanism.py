@@ -39,7 +39,7 @@ from puffer_frames.mechanisms.noise.text import (
     warn_of_wide_noise,
 )
 from puffer_frames.mechanisms.request import Found, Request, RowsRequest, is_joint, with_other_tables
-from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Owner, PlanFigures, Reading, Release
+from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Owner, PlanFigures, Reading, Release, from_file
 from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.channel import ChannelTable, LabelChannel, randomised_response
 from puffer_frames.noise.column_noise import ByStratum, ColumnNoise
@@ -59,11 +59,11 @@ from puffer_frames.scales.strata import StrataChoices, Stratum
 
 def release_certificate(plan: NoiseFit, release: Release, /, **refined: Any) -> Certificate:
     """The certificate of a release, its values not known yet; `refined` are further facts of a refinement."""
-    facts = replace(release_facts(plan, release), **refined)
+    facts, unit = replace(release_facts(plan, release), **refined), plan.request.unit
     return release.certificate(
         plan,
         statements=release_statements(facts),
-        whose=_whose(plan),
+        whose="record" if unit is None else shown(unit.column),
         facts=facts.stated,
         **_of_noise(plan, seeded=facts.seeded),
         **_of_rows(plan),
@@ -113,7 +113,8 @@ def _of_noise(plan: NoiseFit, *, seeded: bool) -> dict[str, Any]:
         calibration=plan.calibration,
         seeded=seeded,
     )
-    fields["adds_up"] &= not _is_of_a_draw(plan)
+    unit = plan.request.unit  # the rows of a draw: another release may use others
+    fields["adds_up"] &= unit is None or unit.over != "sample" or unit.rows == "any"
     if plan.strata is not None:
         fields["expected_error"] = plan.expected_error
     for name in ("scales", "published_scales", "expected_error") if plan.levels else ():
@@ -131,16 +132,6 @@ def _of_rows(plan: NoiseFit) -> dict[str, Any]:
         "strata": _strata_scales(plan.strata, plan.levels),
         "channels": _responses_said(plan),
     }
-
-
-def _is_of_a_draw(plan: NoiseFit) -> bool:
-    """Whether the guarantee rests on the law of some rows of each unit, of which another release may use others."""
-    unit = plan.request.unit
-    return unit is not None and unit.over == "sample" and unit.rows != "any"
-
-
-def _whose(plan: NoiseFit) -> str:
-    return "record" if plan.request.unit is None else shown(plan.request.unit.column)
 
 
 def _strata_scales(strata: StrataChoices | None, labels: Collection[str]) -> tuple[Mapping[str, Any], ...]:
@@ -370,44 +361,29 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
         return profile_of(plan, epsilons)
 
     def robustness(self, plan: Owner, /) -> NativeFrame:
-        repeats, noise, asked = self.request.repeats, self.request.noise, target_of(self)
+        repeats, noise, target = self.request.repeats, self.request.noise, target_of(self)
         factor = repeats.factor(noise)
         if LAWS in plan.left_out and self.strata is None and not self.is_joint:
-            raise CalibrationError(
-                "the plan",
-                rule="one that was made from a table, for what other beliefs need",
-                got=f"one from a file, without {LAWS}",
-                hint="Calibrate the table again with the same request.",
-            )
+            raise from_file(LAWS, for_what="what other beliefs need")
         if self.strata is not None:
-            found = [
-                (name, leaning)
-                for name, choice in self.choices.items()
-                for leaning in strata_leanings(choice, delta=self.request.target.delta)
-            ]
+            parts = {name: strata_leanings(c, delta=self.request.target.delta) for name, c in self.choices.items()}
         elif self.is_joint:
-            found = [(", ".join(self.request.public), leaning) for leaning in joint_leanings(self.choices, asked)]
+            parts = {", ".join(self.request.public): joint_leanings(self.choices, target)}
         else:
-            found = [
-                (name, leaning)
+            share, rows = target.share(len(self.choices)), repeats.measured
+            parts = {
+                name: leanings(choice, share, noise=noise, pairs=self.pairs, rows=rows, factor=factor)
                 for name, choice in self.choices.items()
-                for leaning in leanings(
-                    choice,
-                    asked.share(len(self.choices)),
-                    noise=noise,
-                    pairs=self.pairs,
-                    rows=repeats.measured,
-                    factor=factor,
-                )
-            ]
+            }
+        needs = [(name, leaning) for name, part in parts.items() for leaning in part]
         columns: dict[str, list[Any]] = {
-            "column": [name for name, _ in found],
-            "belief": [each.belief for _, each in found],
-            "covered": [each.covered for _, each in found],
-            "scale": [each.scale for _, each in found],
-            "loss": [each.loss for _, each in found],
-            "first": [str(each.pair[0]) for _, each in found],
-            "second": [str(each.pair[1]) for _, each in found],
+            "column": [name for name, _ in needs],
+            "belief": [need.belief for _, need in needs],
+            "covered": [need.covered for _, need in needs],
+            "scale": [need.scale for _, need in needs],
+            "loss": [need.loss for _, need in needs],
+            "first": [str(need.pair[0]) for _, need in needs],
+            "second": [str(need.pair[1]) for _, need in needs],
         }
         return small_frame(columns, library=plan.library)
 

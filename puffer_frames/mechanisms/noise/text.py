@@ -111,12 +111,9 @@ _SHOWN_SECRETS = 12
 
 def plan_rows(plan: NoiseFit, /) -> Rows:
     """Labels and texts, in order."""
-    whole = "the released values of one row together" if len(plan.request.public) > 1 else "one released value"
-    if plan.request.unit is not None:
-        whole = f"the released values of all rows of one {shown(plan.request.unit.column)} together"
     rows = [
         ("pairs", pairs_text(plan.pairs, apart=plan.request.apart)),
-        ("meaning", odds_text(whole, epsilon=plan.request.target.epsilon, delta=plan.request.target.delta)),
+        ("meaning", odds_text(_released(plan), epsilon=plan.request.target.epsilon, delta=plan.request.target.delta)),
     ]
     rows += _repeats_rows(plan)
     if plan.strata is not None:
@@ -133,6 +130,13 @@ def plan_rows(plan: NoiseFit, /) -> Rows:
     rows.append(("secrets", _secrets_text(plan)))
     rows.append(("keep private", "this plan holds exact statistics of every secret; publish the certificate only"))
     return rows
+
+
+def _released(plan: NoiseFit) -> str:
+    """What the guarantee is of, in words."""
+    if plan.request.unit is not None:
+        return f"the released values of all rows of one {shown(plan.request.unit.column)} together"
+    return "the released values of one row together" if len(plan.request.public) > 1 else "one released value"
 
 
 def _label_rows(plan: NoiseFit, name: str, choice: Choice) -> Rows:
@@ -167,7 +171,7 @@ def _repeats_rows(plan: NoiseFit) -> Rows:
 
 
 def _column_rows(plan: NoiseFit, name: str, choice: Choice) -> list[tuple[str, str]]:
-    scale, published = choice.scale, choice.published_scale
+    scale, published, delta = choice.scale, choice.published_scale, plan.request.target.delta
     exact = "smallest confirmed" if plan.calibration == "exact" else "published, raised where not confirmed"
     if plan.is_joint:
         rests = "a coupling of whole rows" if choice.theorem.coupled else "the smallest confirmed sum found"
@@ -196,7 +200,7 @@ def _column_rows(plan: NoiseFit, name: str, choice: Choice) -> list[tuple[str, s
         binds = ", binds" if others and need > max(others) else ""
         verb = "needs" if plan.calibration == "exact" and not plan.is_joint else "confirms"
         measured = choice.verified.get(belief)
-        loss = "" if measured is None else f"; measured: {_loss(plan, choice, belief)}"
+        loss = "" if measured is None else f"; measured: {measured_text(measured, delta=delta)}"
         together = " of a row, all columns together" * plan.is_joint
         text = f"{verb} {need:.6g}{binds}{loss}{together}"
         rows.append((f"{belief} belief", text if measured else "proved by the theorem"))
@@ -251,10 +255,6 @@ def _wider_text(plan: NoiseFit, choice: Choice) -> str:
         for words, each in found.items()
     ]
     return "; ".join(texts) + (" (of this column alone)" if several else "")
-
-
-def _loss(plan: NoiseFit, choice: Choice, belief: str) -> str:
-    return measured_text(choice.verified[belief], delta=plan.request.target.delta)
 
 
 def _observed_text(plan: NoiseFit, choice: Choice) -> str:
@@ -332,11 +332,8 @@ def spread_of(empirical: Belief, rows: Mapping[Secret, int], /) -> tuple[float, 
 def plan_figures(plan: NoiseFit, /) -> PlanFigures:
     """The figures of a plan of noise; for strata no losses under wider laws are known."""
     request = plan.request
-    several = len(request.public) > 1
-    what = "the released values of one row together" if several else "one released value"
-    whom = "of one record"
+    what, whom = _released(plan), "of one record"
     if request.unit is not None:
-        what = f"the released values of all rows of one {shown(request.unit.column)} together"
         whom = f"of one {shown(request.unit.column)}"
     if request.given is not None:
         whom += ", whose given columns the reader knows"
@@ -467,22 +464,14 @@ def _is_beaten(plan: NoiseFit) -> bool:
     anything = choice.wider.get(ANY_LAW)
     if anything is None or options.cap is None or anything.pure_loss.lower <= options.cap:
         return False  # the guarantee of the channel is not the stronger one
-    values = np.unique(np.concatenate([own for own, _ in middles.counts.values()]))
+    values = np.unique(np.concatenate([values_of_secret for values_of_secret, _ in middles.counts.values()]))
     column = in_cells(middles, values, options)
+    laws = empirical_laws(column.counts, options)
     try:
-        found = find(
-            (empirical_laws(column.counts, options),),
-            column.pooled,
-            levels=column.levels,
-            cost=column.cost,
-            target=plan.request.target,
-            pairs=plan.pairs,
-            options=options,
-            table=column.counts,
-        )
+        channel = find((laws,), column, target=plan.request.target, pairs=plan.pairs, options=options)
     except CalibrationError:
         return False
-    return found.expected_error < figures.error
+    return channel.expected_error < figures.error
 
 
 _MOST_COLUMNS = 3
@@ -493,19 +482,19 @@ _LAWS = {"population": "population 95 %", "any law": "any law"}
 def plan_pictures(owner: Any, /) -> list[str]:
     """For up to three columns of numbers: the error beside the spread, the loss per law and along the value."""
     plan: NoiseFit = owner.fitted
-    found: list[str] = []
+    pictures: list[str] = []
     if plan.strata is not None:
-        return found
+        return pictures
     for name in list(plan.scales)[:_MOST_COLUMNS]:
         choice = plan.choices[name]
         if not choice.empirical:
             continue
-        found.append(_errors(plan, name, choice))
+        pictures.append(_errors(plan, name, choice))
         if len(plan.choices) == 1:
-            found.append(_loss_bars(plan, choice))
+            pictures.append(_loss_bars(plan, choice))
         if choice.scale:
-            found.append(_along(owner, name, plan.request.target.epsilon))
-    return found
+            pictures.append(_along(owner, name, plan.request.target.epsilon))
+    return pictures
 
 
 def _errors(plan: NoiseFit, name: str, choice: Choice) -> str:
@@ -516,10 +505,9 @@ def _errors(plan: NoiseFit, name: str, choice: Choice) -> str:
 
 def _loss_bars(plan: NoiseFit, choice: Choice) -> str:
     delta, epsilon = plan.request.target.delta, plan.request.target.epsilon
-    found = {} if choice.observed is None else {"observed law": choice.observed}
-    found |= {_LAWS[name]: each for name, each in choice.wider.items() if name in _LAWS}
-    uppers = {name: (each.hockey_stick if delta else each.pure_loss).upper for name, each in found.items()}
-    return loss_bars(uppers, delta, epsilon)
+    losses = {} if choice.observed is None else {"observed law": choice.observed}
+    losses |= {_LAWS[name]: loss for name, loss in choice.wider.items() if name in _LAWS}
+    return loss_bars({name: loss.loss(delta=delta).upper for name, loss in losses.items()}, delta, epsilon)
 
 
 def _along(owner: Any, name: str, epsilon: float) -> str:

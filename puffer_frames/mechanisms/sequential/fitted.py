@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import permutations
 from typing import Self, cast
 
 import numpy as np
@@ -87,7 +88,6 @@ def make_plan(
     reader_caps: float | Sequence[float] = 1.0,
     cap: float = 8.0,
     preserve: bool = True,
-    costs: Sequence[FloatArray] | None = None,
     contexts: int = 64,
     simulated: int = 60_000,
     seed: int = 0,
@@ -101,7 +101,6 @@ def make_plan(
       secret.
     - `cap`: Largest loss of a column under any belief.
     - `preserve`: Whether the law of each column is kept within each context.
-    - `costs` (sequence of array): Cost of each output in place of each level, by column; 1 for a change by default.
     - `contexts`, `simulated`, `seed`: Contexts of a column at most, simulated rows, and the seed of both.
     """
     laws = tuple(laws) or (fit(rows, seed=seed),)
@@ -120,7 +119,7 @@ def make_plan(
                 most=share * epsilon,
                 reader_cap=caps[column],
                 cap=cap,
-                cost=1 - np.eye(size) if costs is None else costs[column],
+                cost=1 - np.eye(size),
                 preserve=preserve,
             )
             means = [simulation.means(found, np.flatnonzero(own == context)) for context in range(len(centres))]
@@ -268,11 +267,8 @@ def _problem(law: ContextLaw, asked: Asked) -> Problem:
 
 
 def keeps_caps(tables: Whole, reader_cap: float, cap: float, /) -> bool:
-    """Whether the ratios between secrets are below both caps: in whole numbers, where floats cannot tell.
-
-    Of tables of shape (secrets, levels, outputs), all above 0.
-    """
-    pairs = [(s, t) for s in range(len(tables)) for t in range(len(tables)) if s != t]
+    """Whether a table (secrets, levels, outputs), all above 0, keeps both caps: in whole numbers where floats fail."""
+    pairs = list(permutations(range(len(tables)), 2))
     ends = tables.max(axis=1), tables.min(axis=1)
     any_two = all(_is_below(ends[0][s], ends[1][t], cap) for s, t in pairs)
     return any_two and (reader_cap == 0 or all(_is_below(tables[s], tables[t], reader_cap) for s, t in pairs))

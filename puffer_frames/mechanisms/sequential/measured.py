@@ -115,7 +115,7 @@ def kept_of(
     """Compare released codes with those of the rows.
 
     - `rows`, `released`: The codes.
-    - `values` (mapping of column to array): Of columns of numbers the value of each code; None of labels.
+    - `values` (mapping of column to array): The value of each code of a column of numbers; None for labels.
     - `within` (mapping of column to float): Mean distance of the numbers to the value of their code.
     """
     changed, by_secret, distance = dict[str, float](), dict[str, tuple[float, ...]](), dict[str, float]()

@@ -16,7 +16,7 @@ from puffer_frames.errors import ArgumentError, WeakGuaranteeWarning, warn
 from puffer_frames.frames.columns import NativeFrame, check_rows, not_found
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table, is_frame, library_of, open_table, small_frame
-from puffer_frames.loss.outcome import Bracket, Verification
+from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding, finding, rows_found
 from puffer_frames.mechanisms.file_checks import check_columns, check_request, check_secrets, is_close, require
 from puffer_frames.mechanisms.request import Request, RowsRequest, lean_request
@@ -69,9 +69,7 @@ def table_certificate(plan: TableFit, release: Release, /) -> Certificate:
     request = plan.request
     statements = tuple(_statements(plan, release))
     epsilon = request.target.epsilon
-    proved = Verification(
-        pure_loss=Bracket(lower=0.0, upper=epsilon), hockey_stick=Bracket(lower=0.0, upper=0.0), epsilon=epsilon
-    )
+    proved = Verification.proved(pure=epsilon, delta=0.0, epsilon=epsilon)
     return release.certificate(
         plan,
         statements=statements,
@@ -666,12 +664,7 @@ def _cannot(request: Request) -> list[tuple[str, str, str]]:
     return [(name, rule, got) for name, rule, got, good in found if not good]
 
 
-def labels_of(table: Table, request: Request, /) -> tuple[str, ...]:
-    """The public columns of labels and truth values."""
-    return tuple(name for name in request.public if table.kind_of(name) != "numbers")
-
-
 def complete_rows(table: Table, roles: Roles, request: Request, /, *, layout: RowOrder | None) -> CompleteRows:
     """The rows; where a missing value is a level, as where it is refused: it is looked for when they are read."""
-    roles = replace(roles, coded=labels_of(table, request))
+    roles = replace(roles, coded=tuple(name for name in request.public if table.kind_of(name) != "numbers"))
     return table.complete(roles, nulls="drop" if request.nulls == "drop" else "raise", layout=layout)

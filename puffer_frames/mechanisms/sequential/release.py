@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,10 +47,6 @@ def lift(laws: FloatArray, allowed: FloatArray, reader_cap: float, /) -> FloatAr
     return _of_two(laws[0], odds[0], reader_cap)
 
 
-def _pairs(secrets: int) -> list[tuple[int, int]]:
-    return [(s, t) for s in range(secrets) for t in range(secrets) if s != t]
-
-
 def _excess(one: FloatArray, other: FloatArray, odds: FloatArray) -> FloatArray:
     found: FloatArray = one - odds * other
     return np.maximum(found, 0.0, out=found)
@@ -59,7 +56,7 @@ def _constant(laws: FloatArray, odds: FloatArray) -> FloatArray:
     """The least lift that is the same for all secrets."""
     found = np.zeros(laws.shape[2:])
     for own, ratio in zip(laws, odds, strict=True):
-        for s, t in _pairs(len(own)):
+        for s, t in permutations(range(len(own)), 2):
             np.maximum(found, _excess(own[s], own[t], ratio[s, t]) / (ratio[s, t] - 1), out=found)
     return found
 
@@ -76,7 +73,7 @@ def _of_two(laws: FloatArray, odds: FloatArray, reader_cap: float) -> FloatArray
 
 
 def _of_many(laws: FloatArray, odds: FloatArray, reader_cap: float) -> FloatArray:
-    pairs = _pairs(len(laws))
+    pairs = permutations(range(len(laws)), 2)
     least, back = np.min([odds[s, t] for s, t in pairs], axis=0), np.exp(-reader_cap)
     high = laws.max(axis=0)
     more = _excess(high, laws.min(axis=0), least) / (least - back)
@@ -104,7 +101,7 @@ def _with_equal_sums(
 
 
 def _of_beliefs(laws: FloatArray, odds: FloatArray, reader_cap: float) -> FloatArray:
-    found, back, pairs = np.zeros_like(laws[0]), np.exp(-reader_cap), _pairs(len(laws[0]))
+    found, back, pairs = np.zeros_like(laws[0]), np.exp(-reader_cap), list(permutations(range(len(laws[0])), 2))
     for own, ratio in zip(laws, odds, strict=True):  # what a pair needs by itself is no more than the least lift
         for s, t in pairs:
             np.maximum(found[t], _excess(own[s], own[t], ratio[s, t]) / (ratio[s, t] - back), out=found[t])
@@ -277,7 +274,7 @@ def release(
 
     - `codes`: array of int, shape (rows, columns).
     - `secrets`: array of int, shape (rows,).
-    - `names` (sequence of str): Of the columns: each has random words of its own.
+    - `names` (sequence of str): Names of the columns, each of which has random words of its own.
     - `rows` (array of int): Numbers of the rows; 0, 1, ... by default.
     """
     return released_with_logs(plan, codes, secrets, key=key, names=names, rows=rows)[0]
@@ -346,10 +343,7 @@ def hockey_stick(losses: FloatArray, epsilon: float, /) -> float:
 
 def largest_mean(mean: float, rows: int, failure: float, /) -> float:
     """Upper bound of an expectation in [0, 1] from the mean of independent rows, but for this probability.
-
-    References
-    ----------
-    Hoeffding (1963), theorem 1, in its form with relative entropy.
+    See Hoeffding (1963), theorem 1, in its form with relative entropy.
     """
     low, high = mean, 1.0
     most = -np.log(failure) / rows
