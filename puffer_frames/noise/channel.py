@@ -25,7 +25,7 @@ from puffer_frames.noise.adding import (
 from puffer_frames.noise.stream import Purpose, ReleaseKey, Rows, Stream, Workspace
 from puffer_frames.numbers.threads import each_of
 from puffer_frames.priors.prior import FloatArray
-from puffer_frames.priors.summary import Level
+from puffer_frames.priors.summary import Level, typed
 
 Number = TypeVar("Number", bound=np.integer[Any])
 Integers: TypeAlias = NDArray[np.integer[Any]]
@@ -96,11 +96,6 @@ def looked_up(table: NDArray[Number], codes: Integers, /) -> NDArray[Number]:
     if np.array_equal(table, np.arange(table.size)):
         return codes.astype(table.dtype, copy=False)
     return table.take(codes)
-
-
-def typed(level: Level, /) -> tuple[type, Level]:
-    """1 and True are two levels."""
-    return type(level), level
 
 
 TOTAL_BITS = 62

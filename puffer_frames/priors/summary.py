@@ -263,11 +263,11 @@ def _joined_rows(
     columns: Sequence[str],
 ) -> JointCounts:
     levels = [tuple(dict.fromkeys(sorted((key[own + k] for key in parts), key=_order))) for k in range(len(labels))]
-    codes = [{_typed(level): code for code, level in enumerate(found)} for found in levels]
+    codes = [{typed(level): code for code, level in enumerate(found)} for found in levels]
     places = [(*numbers, *labels).index(name) for name in columns]
     rows: dict[Secret, list[JointRows]] = {}
     for key, (points, counts) in parts.items():
-        own_codes = [float(code[_typed(level)]) for code, level in zip(codes, key[own:], strict=True)]
+        own_codes = [float(code[typed(level)]) for code, level in zip(codes, key[own:], strict=True)]
         whole = np.hstack([points, np.tile(own_codes, (len(points), 1))])[:, places]
         rows.setdefault(key[0] if own == 1 else key[:own], []).append((whole, counts))
     counted = {secret: _sorted(found) for secret, found in rows.items()}
@@ -284,7 +284,8 @@ def _sorted(parts: Sequence[JointRows]) -> JointRows:
     return points[order], counts[order]
 
 
-def _typed(level: Level) -> tuple[type, Level]:
+def typed(level: Level, /) -> tuple[type, Level]:
+    """1 and True are two levels."""
     return type(level), level
 
 

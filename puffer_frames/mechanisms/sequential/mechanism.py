@@ -44,7 +44,7 @@ from puffer_frames.mechanisms.sequential.measured import CONFIDENCE, Attack, Hel
 from puffer_frames.mechanisms.sequential.options import Sequential
 from puffer_frames.mechanisms.sequential.release import SequentialPlan, Step, Whole, log_likelihoods
 from puffer_frames.noise.adding import Draw, other_levels
-from puffer_frames.noise.channel import TOTAL_BITS, typed
+from puffer_frames.noise.channel import TOTAL_BITS
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.presentation import (
     Rows,
@@ -57,6 +57,7 @@ from puffer_frames.numbers.presentation import (
     shown_names,
 )
 from puffer_frames.priors.prior import FloatArray, Secret
+from puffer_frames.priors.summary import typed
 from puffer_frames.scales.cautions import warn_of_few_rows, warn_of_moved, warn_of_weakness
 from puffer_frames.scales.drift import Batch, protected_here
 from puffer_frames.scales.learned import Bootstrap, OtherTable
