@@ -176,8 +176,8 @@ CHANGING = {
 def test_rows_that_change_are_noticed(connection, relation, name):
     changing = relation.query("rows", CHANGING[name])
     with pytest.raises(CalibrationError, match="other rows in the pass of"):
-        release(changing, layout=Layout(row_id="id"))
-    assert verify(release(changing)) == "unsigned: cannot be trusted"  # read once
+        release(changing, layout=Layout(row_id="id"), epsilon=1e-3)  # of 0.05 random secrets may need no noise
+    assert verify(release(changing, epsilon=1e-3)) == "unsigned: cannot be trusted"  # read once
 
 
 @pytest.mark.parametrize("change", ["UPDATE kept SET score = score + 1 WHERE id = -700", "DELETE FROM kept"])
