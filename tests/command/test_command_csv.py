@@ -591,3 +591,19 @@ def test_what_the_names_of_folders_say_is_text_unless_all_are_whole_numbers():
     write("mixed/two/a.parquet", code=[1, 2])
     with pytest.raises(TableFileError, match="must be in every file of the folder"):
         read("mixed")
+
+
+@pytest.mark.parametrize("public", [("--public", "job"), ()], ids=["named", "rest"])
+def test_missing_values_of_a_single_column_are_no_empty_lines(public):
+    rng = draws()
+    pl.DataFrame(
+        {"sex": rng.choice(["f", "m"], ROWS), "job": [["a", None][k] for k in rng.integers(0, 2, ROWS)]}
+    ).write_csv("in.csv")
+    asked = ("--secret", "sex", *public, "--epsilon", "1", "--nulls", "level", "--mechanism", "channel")
+    done = run("release", "in.csv", "out.csv", *asked)
+    assert done.code == 2
+    assert "empty line" in done.err
+    assert not Path("out.csv").exists()
+    assert run("release", "in.csv", "out.parquet", *asked).code == 0
+    assert run("plan", "in.csv", "plan.json", *asked).code == 0
+    assert run("release", "in.csv", "out.csv", "--plan", "plan.json").code == 2
