@@ -56,7 +56,7 @@ def _read_spss(path: Path) -> pd.DataFrame:
     table, about = import_module("pyreadstat").read_sav(str(path))
     table = table.convert_dtypes(dtype_backend="numpy_nullable")
     for name, labels in about.variable_value_labels.items():
-        codes = table[name].dropna().unique().tolist()
+        codes = [code for code in table[name].dropna().unique().tolist() if code != "" or code in labels]
         own = {code: labels[code] for code in codes if code in labels}
         if len(set(own.values())) < len(own):
             raise _same_label(path, "SPSS", read="read_spss(path, convert_categoricals=False)")
@@ -221,9 +221,11 @@ def _by_pandas(path: Path, kind: Format) -> pl.DataFrame:
     columns = {}
     for name, column in table.items():
         try:
-            columns[str(name)] = _of_one_kind(column)
+            columns[str(name)] = found = _of_one_kind(column)
         except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
             raise _several_types(str(name)) from None
+        if kind != "Excel" and found.dtype == pl.String:  # SPSS and Stata have no other mark for a missing text
+            columns[str(name)] = found.set(found == "", None)
     return pl.DataFrame(columns)
 
 
