@@ -188,7 +188,8 @@ class TextRoles:
     coded: bool = False
     """Whether texts for missing values stay where they are values of a column, for Python to read them as null."""
     alone: bool = False
-    """Whether columns without a role are left out, if those with one are all there."""
+    """Whether the values of columns without a role are left out, if those with one are all there; certificates name
+    these columns."""
 
 
 AS_THEY_ARE = TextRoles()
@@ -230,10 +231,14 @@ def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles, diale
     if roles.public == (REST,) and REST not in names:
         roles = replace(roles, public=tuple(name for name in names if name not in {*roles.exact, *roles.plain}))
     wanted = {*roles.exact, *roles.public, *roles.plain}
-    kept = [name for name in names if name in wanted] if roles.alone and wanted <= set(names) else names
-
+    kept = wanted if roles.alone and wanted <= set(names) else names
     return pl.DataFrame(
-        {name: _column(name, table[name].alias("texts"), types.get(name), roles, dialect) for name in kept}
+        {
+            name: _column(name, table[name].alias("texts"), types.get(name), roles, dialect)
+            if name in kept
+            else pl.repeat(None, len(table), dtype=pl.Null, eager=True)
+            for name in names
+        }
     )
 
 
