@@ -240,7 +240,7 @@ def test_a_whole_table(tmp_path):
     (done,) = found["rai:dataPreprocessingProtocol"]
     assert done.startswith(replaced)
     assert done in found["rai:dataBiases"]
-    assert 'mechanisms: "technical: Each level' in (text := certificate.to_registry(published="2026-01-31"))
+    assert 'mechanisms: "technical: How the levels are drawn: each' in (text := certificate.to_registry(published="2026-01-31"))
     assert f"exactly.\\n\\n{replaced}" in text
 
 
@@ -277,3 +277,22 @@ def test_refused_files(released, tmp_path):
     pd.DataFrame({"group": ["a"], "score": [1.0]}).to_csv(tmp_path / "raw.csv", index=False)
     with pytest.raises(UncoveredFrameError, match="columns of the certificate"):
         certificate.to_croissant(tmp_path / "raw.csv")
+
+
+def test_other_values_than_those_of_the_release_are_not_described(tmp_path):
+    """The raw columns under the same names would be said to have noise; codes are no numbers."""
+    raw = PEOPLE.assign(zip=["02100", "02101"] * (len(PEOPLE) // 2))
+    found = raw.puffer.privatize(secret="group", public="score", layout=Layout(keep="zip"), epsilon=1.0)
+    found.to_csv(tmp_path / "released.csv", index=False)
+    certificate = found.puffer.certificate
+    (rows,) = certificate.to_croissant(tmp_path / "released.csv")["recordSet"]
+    assert {field["name"]: field["dataType"] for field in rows["field"]} == {"score": "sc:Float", "zip": "sc:Text"}
+    raw[["score", "zip"]].to_csv(tmp_path / "raw.csv", index=False)
+    raw[["score", "zip"]].head(7).to_parquet(tmp_path / "raw.parquet")
+    for name in ("raw.csv", "raw.parquet"):
+        with pytest.raises(UncoveredFrameError, match="got other values"):
+            certificate.to_croissant(tmp_path / name)
+    found["zip"] = "02199"
+    derived = certificate.attach(found, derived=True)
+    derived.to_parquet(tmp_path / "derived.parquet")
+    assert derived.puffer.certificate.to_croissant(tmp_path / "derived.parquet")["recordSet"]
