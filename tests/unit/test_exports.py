@@ -240,7 +240,7 @@ def test_a_whole_table(tmp_path):
     (done,) = found["rai:dataPreprocessingProtocol"]
     assert done.startswith(replaced)
     assert done in found["rai:dataBiases"]
-    assert 'mechanisms: "technical: Each level' in (text := certificate.to_registry(published="2026-01-31"))
+    assert 'mechanisms: "technical: How the levels' in (text := certificate.to_registry(published="2026-01-31"))
     assert f"exactly.\\n\\n{replaced}" in text
 
 
