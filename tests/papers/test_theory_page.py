@@ -127,6 +127,9 @@ def test_theorem_1_beside_the_exact_scale(row):
     assert agrees(published, theorem)
     assert agrees(exact, smallest)
     assert ratio == "–" if smallest == 0 else agrees(ratio, theorem / smallest)
+    sticks = [hockey_stick(*priors.values(), epsilon=float(epsilon), scale=smallest * f) for f in (1, 1 - 1e-6)]
+    assert sticks[0].upper <= float(delta)
+    assert not smallest or sticks[1].lower > float(delta)
 
 
 @pytest.mark.parametrize("row", tables(5)[1], ids=lambda row: "; ".join(row[:2]))
