@@ -57,7 +57,7 @@ def coded_column(frame: Frame, name: str, /) -> Coded:
         return Coded.of(entries.to_polars(), name=name)
     except UnicodeEncodeError:  # text that UTF-8 cannot hold, and that pandas 2.2 takes for equal
         numbers: dict[Level, int] = {}
-        entry_of = [None if null else str(entry) for entry, null in zip(native, native.isna(), strict=True)]
+        entry_of = [None if null else str.__str__(entry) for entry, null in zip(native, native.isna(), strict=True)]
         places = np.array([numbers.setdefault(entry, len(numbers)) for entry in entry_of], dtype=np.int64)
         return Coded.numbered(places, list(numbers), name=name)
 
