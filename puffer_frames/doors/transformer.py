@@ -353,7 +353,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                     "X",
                     rule="a frame, or an array of rows and columns",
                     got=f"a {type(X).__name__} of another shape",
-                    hint="Reshape your data: one entry for each row and column. frame[[name]] is one column of a frame.",
+                    hint="Reshape your data: one entry for each row and column; frame[[name]] is one column.",
                 ) from None
             return frame_of(found)
         if not isinstance(open_table(X), LocalTable):
