@@ -120,10 +120,10 @@ class Dialect:
             for row in reader:
                 yield reader.line_num, row
 
-    def without_marks(self, name: str, texts: pl.Series, /) -> pl.Series:
-        """With nulls for the texts that stand for missing values in this column."""
+    def marks_in(self, name: str, texts: pl.Series, /) -> list[str]:
+        """The texts for missing values that this column has."""
         marks = [*self.null_values.get(None, ()), *self.null_values.get(name, ())]
-        return texts.set(texts.is_in(marks), None) if marks else texts
+        return texts.filter(texts.is_in(marks)).unique(maintain_order=True).to_list() if marks else []
 
     def codes_of(self, name: str, dtype: pl.DataType, /) -> dict[str, Any]:
         """The texts for missing values of one column that its type writes so itself, with the values that they are."""
@@ -195,8 +195,16 @@ AS_THEY_ARE = TextRoles()
 """Without roles every column whose texts are numbers becomes one of numbers."""
 
 
-def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles, dialect: Dialect = AS_USUAL) -> pl.DataFrame:
-    """The rows of a CSV file.
+def read_csv(
+    path: Path,
+    /,
+    *,
+    types: Mapping[str, Any],
+    roles: TextRoles,
+    dialect: Dialect = AS_USUAL,
+    marks: dict[str, list[str]] | None = None,
+) -> pl.DataFrame:
+    """The rows of a CSV file; `marks` is given the texts for missing values that each column has.
 
     Raises TableFileError for what is no table in UTF-8 with commas, has no rows, or rows with more or fewer fields than
     the first line, and for texts that do not fit the given types; ArgumentError for two columns of one name;
@@ -232,18 +240,26 @@ def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles, diale
     wanted = {*roles.exact, *roles.public, *roles.plain}
     kept = [name for name in names if name in wanted] if roles.alone and wanted <= set(names) else names
 
+    held = {name: dialect.marks_in(name, table[name]) for name in kept if table[name].dtype == pl.String}
+    if marks is not None:
+        marks |= {name: own for name, own in held.items() if own}
     return pl.DataFrame(
-        {name: _column(name, table[name].alias("texts"), types.get(name), roles, dialect) for name in kept}
+        {
+            name: _column(name, table[name].alias("texts"), types.get(name), roles, dialect, held.get(name, []))
+            for name in kept
+        }
     )
 
 
-def _column(name: str, texts: pl.Series, dtype: Any, roles: TextRoles, dialect: Dialect) -> pl.Series:
-    """A column of a given type, or by what it is for."""
+def _column(
+    name: str, texts: pl.Series, dtype: Any, roles: TextRoles, dialect: Dialect, marks: Sequence[str]
+) -> pl.Series:
+    """A column of a given type, or by what it is for; without these marks."""
     if getattr(dtype, "time_zone", None) is not None:  # Polars reads such texts as moments in UTC, without saying so
         return texts.dt.replace_time_zone("UTC")
     if texts.dtype != pl.String:
         return texts
-    there = dialect.without_marks(name, texts)
+    there = texts.set(texts.is_in(marks), None) if marks else texts
     if dtype is None:
         found = _by_role(name, there, roles, dialect)
     else:

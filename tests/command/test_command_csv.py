@@ -464,6 +464,29 @@ def test_texts_that_stand_for_a_missing_value():
     assert (absent.code, "wage" in absent.err) == (2, True)
 
 
+def test_every_text_that_was_read_as_missing_is_in_the_certificate():
+    """As codes of one column are, so that a ledger does not add up releases with different ones."""
+    own = table(pay=(np.arange(ROWS) % 50 + 100).astype(str))
+    own.loc[:9, "pay"] = "0102"
+    own.loc[10:19, "pay"] = "0101"
+    own.to_csv("in.csv", index=False)
+    words = ("--secret", "sex", "--public", "pay", "--epsilon", "1", "--nulls", "drop", "--about", "dataset=d")
+    words, limit = (*words, "--mechanism", "noise", "--json"), ("--limit", "9")
+    for k, marks in enumerate(("0102", "0101", "pay=0101")):
+        found = run("release", "in.csv", f"{k}.csv", *words, "--null-values", marks, "--ledger", "book", *limit).found
+        if k:
+            assert "codes that were read as missing values" in found["error"]["message"]
+            continue
+        assert found["certificate"]["facts"]["recoded"]
+        assert "pay (1 code)" in run("show", f"{k}.csv").out
+    planned = run("plan", "in.csv", "plan.json", *words[:8], "--null-values", "pay=0102")
+    assert (planned.code, planned.err.count("no row")) == (0, 0)
+    by_plan = ("release", "in.csv", "by_plan.csv", "--plan", "plan.json")
+    assert "others of 'pay'" in run(*by_plan, "--null-values", "0101").err
+    assert run(*by_plan, "--null-values", "pay=0102").code == 0
+    assert "pay (1 code)" in run("show", "by_plan.csv").out
+
+
 def read(name):
     return read_rows(Path(name), schema={}, streaming=False)
 

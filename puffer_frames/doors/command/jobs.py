@@ -41,6 +41,7 @@ from puffer_frames.frames.files import (
     write_arrow,
     write_csv,
 )
+from puffer_frames.frames.null_values import ReadCode
 from puffer_frames.frames.table import open_table, small_rows
 from puffer_frames.numbers.presentation import plain as digits
 from puffer_frames.numbers.presentation import shown
@@ -587,10 +588,13 @@ def _opened(
     """The rows, and the arguments in the types of their columns; those of the plan are as in the plan."""
     memory = memory or bool(request.arguments.get("shuffle")) or request.arguments.get("unit_over") == "sample"
     roles = _roles(request.arguments, kept)
+    dialect, marks = request.dialect, dict[str, list[str]]()
     with step("read") as known:
-        frame = read_rows(source, schema=request.schema, streaming=not memory, roles=roles, dialect=request.dialect)
+        frame = read_rows(
+            source, schema=request.schema, streaming=not memory, roles=roles, dialect=dialect, marks=marks
+        )
         known |= {"rows": row_count(frame), "how": "as a stream" if row_count(frame) is None else "in memory"}
-    codes = _codes(request.dialect, frame, roles, csv=format_of(source) == "csv", planned=kept is not None)
+    codes = _codes(dialect, frame, roles, marks if format_of(source) == "csv" else None, kept)
     found = with_levels(dict(request.arguments) | ({"null_values": codes} if codes else {}), level_kinds(frame))
     if isinstance(found.get("beliefs"), list):
         texts = [name for name, kind in level_kinds(frame).items() if kind == "text"]
@@ -605,16 +609,26 @@ def _opened(
 
 
 def _codes(
-    dialect: Dialect, frame: NativeFrame, roles: TextRoles, /, *, csv: bool, planned: bool
+    dialect: Dialect, frame: NativeFrame, roles: TextRoles, marks: Mapping[str, list[str]] | None, plan: Plan | None, /
 ) -> dict[str, list[Any]]:
-    """The texts for missing values of one column that are the argument `null_values`; raises ArgumentError."""
-    if csv:
-        kept = {*roles.exact, *roles.plain} - {*roles.alike}
-        types = {name: dtype for name, dtype in frame.collect_schema().items() if roles.coded and name not in kept}
-        found = {name: list(dialect.codes_of(name, dtype).values()) for name, dtype in types.items()}
-        return {name: codes for name, codes in found.items() if codes}
-    if dialect.null_values and (planned or None in dialect.null_values):
-        rule = "left out with --plan, which says them" if planned else "of a column, where the file has types"
+    """The argument `null_values`: codes of one column, and the marks that a CSV file has, so that the release says so.
+
+    Raises ArgumentError for marks that a plan does not know: its certificate would not say them.
+    """
+    if marks is not None:
+        names = [name for name in frame.collect_schema() if name not in {*roles.exact, *roles.plain} - {*roles.alike}]
+        if plan is not None:
+            for name in names:
+                known = map(str, plan.fitted.request.null_values.get(name, ()))
+                if not {*marks.get(name, ())} <= {*known}:
+                    rule, hint = "codes of the plan", "Make the plan with the same --null-values."
+                    raise ArgumentError("--null-values", rule=rule, got=f"others of {name!r}", hint=hint)
+            return {}
+        found = {name: dialect.codes_of(name, frame.collect_schema()[name]) for name in names}
+        read = {name: [ReadCode(mark) for mark in marks.get(name, ()) if mark not in found[name]] for name in names}
+        return {name: both for name in names if (both := [*found[name].values(), *read[name]])}
+    if dialect.null_values and (plan is not None or None in dialect.null_values):
+        rule = "of a column, where the file has types" if plan is None else "left out with --plan, which says them"
         raise ArgumentError("--null-values", rule=rule, got="others", hint="Write --null-values COLUMN=CODE, or none.")
     return {str(name): list(codes) for name, codes in dialect.null_values.items()}
 
