@@ -672,7 +672,9 @@ def _inputs(request: Request) -> list[Path | None]:
     ledger = request.arguments.get("ledger")
     names = ("input", "plan", "password_file", "config")
     book = as_path(ledger, role="the ledger") if isinstance(ledger, str) else None
-    return [*map(request.path_or_none, names), book]
+    beliefs = request.arguments.get("beliefs")
+    tables = [one for one in beliefs if isinstance(one, Path)] if isinstance(beliefs, list) else []
+    return [*map(request.path_or_none, names), book, *tables]
 
 
 def _check_release(arguments: Mapping[str, Any], /, *, by_plan: bool) -> None:
