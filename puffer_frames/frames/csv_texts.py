@@ -80,19 +80,14 @@ class Dialect:
 
     @classmethod
     def of(cls, found: Mapping[str, Any], /) -> Dialect:
-        """From options by their names; the texts of `null_values` are as `NA` or `income=9999999`."""
-        marks: dict[str | None, tuple[str, ...]] = {}
-        for entry in _listed(found.get("null_values", ())):
-            name, equals, mark = entry.rpartition("=")
-            key = name if equals else None
-            marks[key] = (*marks.get(key, ()), mark)
+        """From options by their names."""
         given = {
             name: found[name] for name in ("separator", "decimal", "thousands", "encoding", "comment") if name in found
         }
         for name, value in given.items():
             if not isinstance(value, str):
                 raise ArgumentError(name, rule="a text", got=f"a {type(value).__name__}", hint=f'Write {name} = "...".')
-        return cls(null_values=marks, **given)
+        return cls(null_values=marks_of(found.get("null_values", ())), **given)
 
     def opened(self, path: Path, /) -> BinaryIO:
         """The bytes of a file, decompressed."""
@@ -151,14 +146,36 @@ DIALECT = ("separator", "decimal", "thousands", "encoding", "null_values", "comm
 """The fields of `Dialect`, which are options of the command."""
 
 
+def marks_of(entries: Any, /) -> dict[str | None, tuple[str, ...]]:
+    """Texts for missing values by column, of None in every one: from texts as `NA` or `income=9`, or as in Python."""
+    marks: dict[str | None, tuple[str, ...]] = {}
+    if isinstance(entries, Mapping):
+        for name, codes in entries.items():
+            listed = codes if isinstance(codes, (list, tuple)) else [codes]
+            if not listed or not all(isinstance(code, (str, int, float)) for code in listed):
+                raise _no_codes("others, or none")
+            marks[name] = tuple(str(code).lower() if isinstance(code, bool) else str(code) for code in listed)
+        return marks
+    for entry in _listed(entries):
+        name, equals, mark = entry.rpartition("=")
+        key = name if equals else None
+        marks[key] = (*marks.get(key, ()), mark)
+    return marks
+
+
+def _no_codes(got: str) -> ArgumentError:
+    rule, hint = "texts, or texts and numbers by column", 'Write null_values = ["NA"], or null_values = {income = [-9]}.'
+    return ArgumentError("null_values", rule=rule, got=got, hint=hint)
+
+
 _AMBIGUOUS = re.compile(r"=[^,]*,\d+(?:,|$)")
 
 
 def _listed(entries: Any) -> Iterable[str]:
     """Texts, of which one may be several with commas between them."""
-    texts = [entries] if isinstance(entries, str) else list(entries)
-    if not all(isinstance(text, str) for text in texts):
-        raise ArgumentError("null_values", rule="texts", got="others", hint='Write null_values = ["NA", "income=-9"].')
+    texts = [entries] if isinstance(entries, str) else entries
+    if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) for text in texts):
+        raise _no_codes("others")
     if any(_AMBIGUOUS.search(text) for text in texts):
         raise ArgumentError(
             "null_values",
