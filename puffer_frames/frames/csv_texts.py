@@ -136,7 +136,8 @@ class Dialect:
             grouped = rf"^\s*[+-]?\d{{1,3}}(?:{re.escape(self.thousands)}\d{{3}})+(?:{point}\d*)?\s*$"
             plain = texts.str.replace_all(self.thousands, "", literal=True)
             texts = texts.zip_with(~texts.str.contains(grouped).fill_null(value=False), plain)
-        if self.decimal != ".":
+        if self.decimal != ".":  # a point that is left is neither mark
+            texts = texts.str.replace_all(r"\.(\d)|(\d)\.", "${1}${2},,")
             texts = texts.str.replace(rf"^(\s*[+-]?\d*){point}(\d+)", "${1}.${2}")
         return texts
 
@@ -164,7 +165,7 @@ def marks_of(entries: Any, /) -> dict[str | None, tuple[str, ...]]:
 
 
 def _no_codes(got: str) -> ArgumentError:
-    rule, hint = "texts, or texts and numbers by column", 'Write null_values = ["NA"], or null_values = {income = [-9]}.'
+    rule, hint = "texts, or texts and numbers by column", 'Write ["NA"], or {income = [-9]}.'
     return ArgumentError("null_values", rule=rule, got=got, hint=hint)
 
 

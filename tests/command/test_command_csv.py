@@ -3,6 +3,7 @@
 import datetime
 import gzip
 import io
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -433,6 +434,22 @@ def test_files_that_are_written_otherwise():
         for name, how in (("plain.csv", Dialect()), ("other.csv.gz", dialect))
     )
     assert read.equals(plain)
+
+
+def test_a_point_is_no_decimal_mark_beside_a_decimal_comma():
+    """Without --thousands 1.000 was 1, beside 999,5; with it 1.23 stayed 1.23."""
+    for texts_, more, read_as in (
+        (["999,5", "1.000"], {}, None),
+        (["1.23", "999,5"], {"thousands": "."}, None),
+        (["1.000,5", "1.000", ".", "-,5"], {"thousands": "."}, [1000.5, 1000, None, -0.5]),
+    ):
+        Path("in.csv").write_text("pay;x\n" + "".join(f"{text};1\n" for text in texts_))
+        dialect = Dialect(separator=";", decimal=",", **more)
+        with warnings.catch_warnings(action="ignore"):
+            found = read_rows(
+                Path("in.csv"), schema={}, streaming=False, roles=TextRoles(public=("pay",)), dialect=dialect
+            )
+        assert found["pay"].to_list() == (read_as or texts_)
 
 
 def test_texts_that_stand_for_a_missing_value():

@@ -144,8 +144,10 @@ def test_the_command_line_leaves_other_columns_of_a_config_file_as_they_are(fold
         more = ("--domain", "patient=0:200", "--null-values", "age=30")
         found = run("release", name, *job, *more).found["certificate"]
         rows = people().filter(pl.col("race") != "c")
-        assert found["scales"]["age"] >= 400 and found["rows"] == len(rows.filter(pl.col("age") != 30))
-        assert run("release", name, *job).found["certificate"]["rows"] == len(rows.filter(~pl.col("age").is_in([20, 21])))
+        assert found["scales"]["age"] >= 400
+        assert found["rows"] == len(rows.filter(pl.col("age") != 30))
+        found = run("release", name, *job).found["certificate"]
+        assert found["rows"] == len(rows.filter(~pl.col("age").is_in([20, 21])))
 
 
 @pytest.mark.parametrize(
