@@ -520,14 +520,14 @@ def what_is_wrong(path: Path, dialect: Dialect = AS_USUAL, /) -> TableFileError 
         with dialect.opened(path) as file:
             while block := file.read(1 << 20):
                 try:
-                    if usual and (block.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in block):
+                    utf16 = not text and b"\0" in block.partition(b"\n")[0]  # later it may be in a field
+                    if usual and (block.startswith((b"\xff\xfe", b"\xfe\xff")) or utf16):
                         raise UnicodeError
                     text = decoder.decode(block)
                     lines += text.count("\n")
                 except UnicodeError as error:
                     start = getattr(error, "start", 0)
                     line = lines + block[:start].count(b"\n")
-                    utf16 = b"\0" in block
                     return _refused(
                         path,
                         f"text in {'UTF-8' if usual else dialect.encoding}",

@@ -504,6 +504,27 @@ def test_every_text_that_was_read_as_missing_is_in_the_certificate():
     assert "pay (1 code)" in run("show", "by_plan.csv").out
 
 
+def test_a_column_that_is_named_rest():
+    """Without --public it was released alone, and all others were left out."""
+    table().assign(rest=lambda t: t["age"].astype(float) + draws().integers(0, 9, ROWS)).to_csv("in.csv", index=False)
+    words = ("release", "in.csv", "out.csv", "--secret", "sex", "--epsilon", "1", "--mechanism", "noise")
+    assert "beside others" in run(*words).err
+    assert run(*words, "--public", "rest").code == 0
+    assert list(texts("out.csv")) == ["rest"]
+
+
+def test_a_row_that_is_cut_off_behind_a_long_field():
+    Path("in.csv").write_text("sex,age,k\n" + "f,3,x\nm,4,x\n" * 100 + f"f,3,{'x' * 200_000}\nm,5\n")
+    assert "2 fields in line 203" in run("release", "in.csv", "out.csv", *ASKED, "--keep", "k").err
+
+
+def test_a_release_that_is_written_is_a_release():
+    """A kept text with NUL was taken for UTF-16 after the file was written: exit code 3, and no second try is due."""
+    table(k=["a\0b", None] * (ROWS // 2)).to_parquet("in.parquet")
+    done = run("release", "in.parquet", "out.csv", *ASKED, "--keep", "k")
+    assert (done.code, run("verify", "out.csv").code) == (0, 0), done.err
+
+
 def read(name):
     return read_rows(Path(name), schema={}, streaming=False)
 

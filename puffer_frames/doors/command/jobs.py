@@ -170,11 +170,11 @@ def say_types(released: NativeFrame, path: Path, certificate: Certificate, /) ->
         rows = read_rows(path, schema=types, streaming=False, roles=released_roles(certificate))
         return certificate.verify(rows) == "derived"
 
-    if not is_derived({}):
-        return
     types, holds = schema_of(released, certificate.public + certificate.kept + certificate.given), False
-    with suppress(PufferError):  # a type that does not read the texts
-        holds = not is_derived(types)
+    with suppress(PufferError, OSError):  # the release is there, whatever reads it
+        if not is_derived({}):
+            return
+        holds = not is_derived(types)  # of a type that may not read the texts
     if holds:
         LOG.warning(
             "a CSV file holds no types: verify it with --schema %s", ",".join(f"{k}={v}" for k, v in types.items())
