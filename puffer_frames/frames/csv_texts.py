@@ -24,6 +24,8 @@ from puffer_frames.frames.columns import MISSING, REST, not_found, rows_text
 
 _FIRST = 1000
 """Rows that mostly say whether a column holds numbers."""
+_LONGEST = 2**31 - 1
+"""Characters of a field that the module `csv` reads."""
 PACKED = (".csv.gz", ".csv.zst")
 """Ends of names of CSV files that are compressed."""
 _SEPARATORS = {"tab": "\t", "\\t": "\t"}
@@ -112,8 +114,12 @@ class Dialect:
         with self.opened(path) as file, io.TextIOWrapper(file, encoding=encoding, newline="") as text:
             lines = (line for line in text if self.comment is None or not line.startswith(self.comment))
             reader = csv.reader(lines, delimiter=self.separator)
-            for row in reader:
-                yield reader.line_num, row
+            usual = csv.field_size_limit(_LONGEST)
+            try:
+                for row in reader:
+                    yield reader.line_num, row
+            finally:
+                csv.field_size_limit(usual)
 
     def marks_in(self, name: str, texts: pl.Series, /) -> list[str]:
         """The texts for missing values that this column has."""
