@@ -262,7 +262,8 @@ def read_csv(
     if roles.public == (REST,) and REST not in names:
         roles = replace(roles, public=tuple(name for name in names if name not in {*roles.exact, *roles.plain}))
     wanted = {*roles.exact, *roles.public, *roles.plain}
-    kept = [name for name in names if name in wanted] if roles.alone and wanted <= set(names) else names
+    alone = roles.alone and wanted <= set(names) and roles.public != (REST,)  # which may mean the others, too
+    kept = [name for name in names if name in wanted] if alone else names
 
     held = {name: dialect.marks_in(name, table[name]) for name in kept if table[name].dtype == pl.String}
     if marks is not None:
