@@ -525,6 +525,52 @@ def test_a_release_that_is_written_is_a_release():
     assert (done.code, run("verify", "out.csv").code) == (0, 0), done.err
 
 
+def test_an_option_that_nothing_reads_is_an_error():
+    table(pay=[-9 if k % 9 == 0 else k % 20 for k in range(ROWS)]).to_parquet("in.parquet")
+    release = ("release", "in.parquet", "out.parquet", "--secret", "sex", "--public", "pay", "--epsilon", "1")
+    for word in ("--separator=;", "--encoding=latin-1", "--thousands='", "--comment=#", "--password-file=none"):
+        refused = run(*release, word)
+        assert (refused.code, word.partition("=")[0] in refused.err) == (2, True)
+    more = ("--nulls", "drop", "--ledger", "book", "--about", "dataset=d", "--mechanism", "noise")
+    assert run(*release, *more, "--null-values", "pay=-9").code == 0
+    assert run("ledger", "check", "book", "--dataset", "d").code == 2
+    assert run("audit", "in.parquet", "out.parquet", "--null-values", "pay=-9", "--level", "0.9999999").code == 0
+    assert run("audit", "in.parquet", "out.parquet", "--null-values", "none=1").code == 2
+
+
+def test_a_text_for_missing_values_in_no_row_is_a_warning():
+    table().to_csv("in.csv", index=False)
+    for mark in ("-99", "age=-9.50", "NA, -9"):
+        done = run("release", "in.csv", "out.csv", *ASKED, "--null-values", mark, "--overwrite")
+        assert (done.code, "texts that are in no row" in done.err) == (0, True)
+
+
+def test_nan_is_missing_among_public_numbers():
+    for text in ("NaN", "nan", "NA"):
+        own = table(pay=[text if k % 9 == 0 else str(k % 7 / 2) for k in range(ROWS)])
+        own.to_csv("in.csv", index=False)
+        done = run("compare", "in.csv", "--secret", "sex", "--public", "pay", "--nulls", "drop")
+        assert "stands for a missing value" in done.err
+
+
+def test_a_lone_column_of_csv_has_no_empty_lines():
+    table(job=["a", None, "b", "a"] * (ROWS // 4)).to_csv("in.csv", index=False)
+    words = ("--secret", "sex", "--epsilon", "1", "--nulls", "level")
+    done = run("release", "in.csv", "out.csv", *words, "--public", "job")
+    assert (done.code, "the empty line" in done.err, Path("out.csv").exists()) == (3, True, False)
+    assert run("release", "in.csv", "out.parquet", *words, "--public", "job").code == 0
+    assert run("release", "in.csv", "out.csv", *words, "--public", "job", "--keep", "age").code == 0
+
+
+def test_a_link_leaves_no_certificate_of_another_table():
+    """The new certificate was beside the link, and the old one beside the new table."""
+    table().to_csv("in.csv", index=False)
+    assert run("release", "in.csv", "real.csv", *ASKED).code == 0
+    Path("link.csv").symlink_to("real.csv")
+    assert "a link to one" in run("release", "in.csv", "link.csv", *ASKED, "--overwrite").err
+    assert run("verify", "real.csv").code == 0
+
+
 def read(name):
     return read_rows(Path(name), schema={}, streaming=False)
 
