@@ -330,6 +330,27 @@ def check_writable(frame: NativeFrame, names: Collection[str], path: Path, /) ->
             ) from None
 
 
+def check_no_empty_lines(
+    frame: NativeFrame, roles: Mapping[str, Collection[str]], path: Path, /, *, coded: bool
+) -> None:
+    """Raise TableFileError where the only column of a release has missing values, each an empty line of CSV.
+
+    - `coded`: Whether some are codes yet.
+    """
+    names = frame.collect_schema().names()
+    public = roles["public"] or [name for name in names if not any(name in own for own in roles.values())]
+    if format_of(path) != "csv" or roles["keep"] or roles["given"] or len(public) != 1 or not {*public} <= {*names}:
+        return
+    (name,) = public
+    if coded or frame.lazy().select(pl.nth(names.index(name)).is_null().any()).collect().item():
+        raise TableFileError(
+            f"the column {name!r}",
+            rule="one of several, to be written as CSV with missing values",
+            got="the only one",
+            hint="Write a .parquet file: many programs skip the empty line that a missing value would be.",
+        )
+
+
 def write_csv(
     frame: NativeFrame, path: Path, beside: Path, text: str, /, *, new: bool, named: Callable[[], object]
 ) -> None:

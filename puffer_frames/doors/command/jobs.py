@@ -38,6 +38,7 @@ from puffer_frames.frames.files import (
     read_rows,
     row_count,
     schema_of,
+    check_no_empty_lines,
     write_arrow,
     write_csv,
 )
@@ -319,6 +320,8 @@ def release(request: Request, /) -> Outcome:
             known |= _told(certificate) | {"verdict": "released"}
     if len(outputs) > 1:
         say_types(released, target, certificate)
+        if (arguments.get("nulls") if kept is None else kept.fitted.request.nulls) == "level":
+            check_no_empty_lines(frame, columns, target, coded="null_values" in arguments)
     left = ", ".join((*certificate.given, *certificate.kept))
     raw = f"AS IT WAS: {left}; " * bool(left)
     text = (
