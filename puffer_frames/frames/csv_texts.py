@@ -470,6 +470,9 @@ def _public(name: str, texts: pl.Series, dialect: Dialect) -> pl.Series:
         if found is None:
             return texts
         _warn_of_marks(name, found.null_count() - texts.null_count())
+    if found.dtype == pl.Float64 and (rows := int(found.is_nan().sum())):
+        found = found.fill_nan(None)
+        _warn_of_marks(name, rows)
     if found.dtype != pl.Boolean and (coded := int(texts.str.contains(r"^[+-]?0[0-9]").sum())):
         warn(
             SuspectValuesWarning(
