@@ -72,7 +72,7 @@ class Dialect:
                 hint=f"Say --{other}, too: the file has two.",
             )
         try:
-            codecs.lookup(self.encoding)
+            "".encode(self.encoding)  # rot13 and hex are no encodings of texts
         except LookupError:
             raise ArgumentError(
                 "encoding", rule="one that Python knows", got=repr(self.encoding), hint="Write latin-1, or utf-16."
