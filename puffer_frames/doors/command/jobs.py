@@ -27,10 +27,18 @@ from puffer_frames.doors.command.options import (
 from puffer_frames.doors.command.outcome import DONE, LOG, REFUSED, Outcome, check_metrics, step
 from puffer_frames.doors.command.parser import Request
 from puffer_frames.doors.command.places import BESIDE, beside, check_places, is_folder, new_folder, written
-from puffer_frames.errors import ArgumentError, CalibrationError, PufferError, UncoveredFrameError
+from puffer_frames.errors import (
+    ArgumentError,
+    CalibrationError,
+    PufferError,
+    SuspectValuesWarning,
+    UncoveredFrameError,
+    warn,
+)
 from puffer_frames.frames.columns import REST, NativeFrame
-from puffer_frames.frames.csv_texts import AS_THEY_ARE, Dialect, TextRoles
+from puffer_frames.frames.csv_texts import AS_THEY_ARE, DIALECT, Dialect, TextRoles
 from puffer_frames.frames.files import (
+    check_no_empty_lines,
     check_writable,
     format_of,
     level_kinds,
@@ -38,7 +46,6 @@ from puffer_frames.frames.files import (
     read_rows,
     row_count,
     schema_of,
-    check_no_empty_lines,
     write_arrow,
     write_csv,
 )
@@ -304,6 +311,8 @@ def release(request: Request, /) -> Outcome:
     folder = is_folder(target, request.found["output"])
     by_plan = "plan" in request.found
     _check_release(request.arguments, by_plan=by_plan)
+    if "password_file" in request.found and not by_plan:
+        raise ArgumentError("--password-file", rule="given with --plan", got="it alone", hint="Leave it out.")
     outputs, overwrite = [target] if folder else written(target), request.flag("overwrite")
     check_places(outputs, inputs=_inputs(request), overwrite=overwrite)
     kept = load_plan(request.path("plan"), password=_password(request)) if by_plan else None
@@ -311,6 +320,8 @@ def release(request: Request, /) -> Outcome:
     if not folder:
         columns = _named(request.arguments, kept)
         check_writable(frame, [*columns["keep"], *columns["given"]], target)
+        if (arguments.get("nulls") if kept is None else kept.fitted.request.nulls) == "level":
+            check_no_empty_lines(frame, columns, target, coded="null_values" in arguments)
     book = arguments["ledger"] = FileLedger.of(arguments.get("ledger"))
     with nullcontext(lambda: None) if book is None else book.of_files() as named:
         with step("calibrate" if kept is None else "check"):
@@ -320,8 +331,6 @@ def release(request: Request, /) -> Outcome:
             known |= _told(certificate) | {"verdict": "released"}
     if len(outputs) > 1:
         say_types(released, target, certificate)
-        if (arguments.get("nulls") if kept is None else kept.fitted.request.nulls) == "level":
-            check_no_empty_lines(frame, columns, target, coded="null_values" in arguments)
     left = ", ".join((*certificate.given, *certificate.kept))
     raw = f"AS IT WAS: {left}; " * bool(left)
     text = (
@@ -394,6 +403,8 @@ def audit_files(request: Request, /) -> Outcome:
     own = TextRoles(exact=(*certificate.kept, *certificate.given, *secret), public=certificate.public)
     original = read_rows(first, schema=request.schema, streaming=False, roles=own, dialect=request.dialect)
     released = read_rows(second, schema=request.types("released_schema"), streaming=False, roles=roles)
+    _check_dialect(request, first)
+    codes = {} if format_of(first) == "csv" else _codes(request.dialect, original, own, None, None)
     level = request.found.get("level", "0.99")
     with step("audit") as known:
         report = audit(
@@ -401,6 +412,7 @@ def audit_files(request: Request, /) -> Outcome:
             released,
             certificate=certificate,
             secret=request.arguments.get("secret"),
+            null_values=with_levels({"null_values": codes}, level_kinds(original))["null_values"],
             level=number(level, name="level") if isinstance(level, str) else level,
         )
         verdict = known["verdict"] = "passed" if report.passed else "failed"
@@ -478,6 +490,9 @@ def ledger_of_releases(request: Request, /) -> Outcome:
     path = request.path("book")
     if action != "withdraw" and "entry" in request.found:
         raise ArgumentError("an entry", rule="given with withdraw", got="it", hint="Leave it out.")
+    if action in ("withdraw", "check") and "dataset" in request.found:
+        rule = "given with list and total"
+        raise ArgumentError("--dataset", rule=rule, got="it", hint="Leave it out: the whole file is meant.")
     if action != "total" and request.arguments:
         raise ArgumentError(spelled(request.arguments), rule="given with total", got="it", hint="Leave it out.")
     return _ACTIONS[action](request, path)
@@ -589,6 +604,8 @@ def _opened(
     request: Request, source: Path, kept: AnyPlan | None = None, /, *, memory: bool = False
 ) -> tuple[NativeFrame, dict[str, Any]]:
     """The rows, and the arguments in the types of their columns; those of the plan are as in the plan."""
+    beliefs = request.arguments.get("beliefs")
+    _check_dialect(request, source, *(beliefs if isinstance(beliefs, list) else ()))
     memory = memory or bool(request.arguments.get("shuffle")) or request.arguments.get("unit_over") == "sample"
     roles = _roles(request.arguments, kept)
     dialect, marks = request.dialect, dict[str, list[str]]()
@@ -611,6 +628,14 @@ def _opened(
     return frame, as_arguments(found, compares=request.subcommand == "compare")
 
 
+def _check_dialect(request: Request, /, *sources: Any) -> None:
+    """Raise ArgumentError for options of CSV files where none is read."""
+    alone = [name for name in DIALECT if name in request.found and name != "null_values"]
+    if alone and not any(format_of(one) == "csv" for one in sources if isinstance(one, Path)):
+        rule, got = "given for a CSV file alone", "one for another format"
+        raise ArgumentError(spelled(alone[:1]), rule=rule, got=got, hint="Leave it out.")
+
+
 def _codes(
     dialect: Dialect, frame: NativeFrame, roles: TextRoles, marks: Mapping[str, list[str]] | None, plan: Plan | None, /
 ) -> dict[str, list[Any]]:
@@ -629,11 +654,25 @@ def _codes(
             return {}
         found = {name: dialect.codes_of(name, frame.collect_schema()[name]) for name in names}
         read = {name: [ReadCode(mark) for mark in marks.get(name, ()) if mark not in found[name]] for name in names}
+        _warn_of_unused(dialect, found, marks)
         return {name: both for name in names if (both := [*found[name].values(), *read[name]])}
     if dialect.null_values and (plan is not None or None in dialect.null_values):
         rule = "of a column, where the file has types" if plan is None else "left out with --plan, which says them"
         raise ArgumentError("--null-values", rule=rule, got="others", hint="Write --null-values COLUMN=CODE, or none.")
     return {str(name): list(codes) for name, codes in dialect.null_values.items()}
+
+
+def _warn_of_unused(
+    dialect: Dialect, codes: Mapping[str, Mapping[str, Any]], marks: Mapping[str, list[str]], /
+) -> None:
+    """Warn of texts that the file does not have; of codes in the type of their column Python does."""
+    found = {mark for own in marks.values() for mark in own}
+    unused = [mark for mark in dialect.null_values.get(None, ()) if mark not in found]
+    for name, own in codes.items():
+        unused += [mark for mark in dialect.null_values.get(name, ()) if mark not in (*own, *marks.get(name, ()))]
+    if unused:
+        told, hint = f"names texts that are in no row: {', '.join(map(repr, unused))}", "Write them as the file does."
+        warn(SuspectValuesWarning("--null-values", told, hint=hint))
 
 
 def _named(arguments: Mapping[str, Any], kept: AnyPlan | None) -> dict[str, list[str]]:
