@@ -114,6 +114,7 @@ def read_rows(
     streaming: bool,
     roles: TextRoles = AS_THEY_ARE,
     dialect: Dialect = AS_USUAL,
+    marks: dict[str, list[str]] | None = None,
 ) -> NativeFrame:
     """The rows of a file: a lazy frame of Parquet, where that is wanted, else one in memory.
 
@@ -122,6 +123,7 @@ def read_rows(
     - `streaming`: Whether a lazy frame is wanted.
     - `roles`: What the columns of a CSV file are for.
     - `dialect`: How a CSV file is written.
+    - `marks`: Is given the texts for missing values that each column of a CSV file has.
     Raises FileNotFoundError, OSError where there is no such file, or it cannot be read; TableFileError for a file of
     another format, or with values that do not fit the schema; ArgumentError, ArgumentTypeError for a schema of another
     file, for an unknown type, for two columns of one name, and for a type of a column that Polars lacks;
@@ -136,7 +138,7 @@ def read_rows(
         _check_names(file, kind)
     with _as_one_of(path, kind):
         if kind == "csv":
-            return read_csv(path, types=types, roles=roles, dialect=dialect)
+            return read_csv(path, types=types, roles=roles, dialect=dialect, marks=marks)
         if kind == "arrow":
             return pl.read_ipc(path)
         if kind in BY_PANDAS:
@@ -326,6 +328,27 @@ def check_writable(frame: NativeFrame, names: Collection[str], path: Path, /) ->
                 got=f"dtype {dtype.base_type()}{far}",
                 hint="Write a .parquet file, or leave the column out of keep.",
             ) from None
+
+
+def check_no_empty_lines(
+    frame: NativeFrame, roles: Mapping[str, Collection[str]], path: Path, /, *, coded: bool
+) -> None:
+    """Raise TableFileError where the only column of a release has missing values, each an empty line of CSV.
+
+    - `coded`: Whether some are codes yet.
+    """
+    names = frame.collect_schema().names()
+    public = roles["public"] or [name for name in names if not any(name in own for own in roles.values())]
+    if format_of(path) != "csv" or roles["keep"] or roles["given"] or len(public) != 1 or not {*public} <= {*names}:
+        return
+    (name,) = public
+    if coded or frame.lazy().select(pl.nth(names.index(name)).is_null().any()).collect().item():
+        raise TableFileError(
+            f"the column {name!r}",
+            rule="one of several, to be written as CSV with missing values",
+            got="the only one",
+            hint="Write a .parquet file: many programs skip the empty line that a missing value would be.",
+        )
 
 
 def write_csv(
