@@ -56,7 +56,7 @@ def _read_spss(path: Path) -> pd.DataFrame:
     table, about = import_module("pyreadstat").read_sav(str(path))
     table = table.convert_dtypes(dtype_backend="numpy_nullable")
     for name, labels in about.variable_value_labels.items():
-        codes = table[name].dropna().unique().tolist()
+        codes = [code for code in table[name].dropna().unique().tolist() if code != "" or code in labels]
         own = {code: labels[code] for code in codes if code in labels}
         if len(set(own.values())) < len(own):
             raise _same_label(path, "SPSS", read="read_spss(path, convert_categoricals=False)")
@@ -223,9 +223,11 @@ def _by_pandas(path: Path, kind: Format) -> pl.DataFrame:
     columns = {}
     for name, column in table.items():
         try:
-            columns[str(name)] = _of_one_kind(column)
+            columns[str(name)] = found = _of_one_kind(column)
         except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
             raise _several_types(str(name)) from None
+        if kind != "Excel" and found.dtype == pl.String:  # SPSS and Stata have no other mark for a missing text
+            columns[str(name)] = found.set(found == "", None)
     return pl.DataFrame(columns)
 
 
@@ -328,27 +330,6 @@ def check_writable(frame: NativeFrame, names: Collection[str], path: Path, /) ->
                 got=f"dtype {dtype.base_type()}{far}",
                 hint="Write a .parquet file, or leave the column out of keep.",
             ) from None
-
-
-def check_no_empty_lines(
-    frame: NativeFrame, roles: Mapping[str, Collection[str]], path: Path, /, *, coded: bool
-) -> None:
-    """Raise TableFileError where the only column of a release has missing values, each an empty line of CSV.
-
-    - `coded`: Whether some are codes yet.
-    """
-    names = frame.collect_schema().names()
-    public = roles["public"] or [name for name in names if not any(name in own for own in roles.values())]
-    if format_of(path) != "csv" or roles["keep"] or roles["given"] or len(public) != 1 or not {*public} <= {*names}:
-        return
-    (name,) = public
-    if coded or frame.lazy().select(pl.nth(names.index(name)).is_null().any()).collect().item():
-        raise TableFileError(
-            f"the column {name!r}",
-            rule="one of several, to be written as CSV with missing values",
-            got="the only one",
-            hint="Write a .parquet file: many programs skip the empty line that a missing value would be.",
-        )
 
 
 def write_csv(

@@ -91,8 +91,8 @@ FORMATS = {  # the end of a name, who writes it, what it says of a text, and wha
     "folder": ("in", lambda path, own: pq.write_to_dataset(pa.table(own), path, ["cell"]), same, ("NUL", "long")),
     "Arrow": ("in.feather", arrow, same, ()),
     "Excel": ("in.xlsx", excel, lambda text: (text or "").replace("\r\n", "\n").replace("\r", "\n") or None, ("NUL",)),
-    "SPSS": ("in.sav", spss, lambda text: (text or "").rstrip(" "), ("NUL",)),
-    "Stata": ("in.dta", lambda path, own: pd.DataFrame(own).to_stata(path, version=118), lambda t: t or "", ("NUL",)),
+    "SPSS": ("in.sav", spss, lambda text: (text or "").rstrip(" ") or None, ("NUL",)),
+    "Stata": ("in.dta", lambda path, own: pd.DataFrame(own).to_stata(path, version=118), lambda t: t or None, ("NUL",)),
 }
 
 
@@ -225,6 +225,8 @@ def test_entries_of_excel_of_several_types_are_refused(tmp_path, cells):
         ([1.0, 2.0, 98.0, 99.0], {1: "a", 2: "b", 98: "no", 99: "no"}, [98, 99], ["a", "b", None, None]),
         ([1.0, 2.0, 99.0], {99: "no answer"}, [99], [1, 2, None]),
         (["x", "y", "z"], {}, ["z"], ["x", "y", None]),
+        (["x", "", "y"], {}, [], ["x", None, "y"]),
+        (["x", "", "y"], {"x": "a", "y": "b"}, [], ["a", None, "b"]),
         ([1.0, 2.0], {1: "2"}, [], "of one type, and with a label for each"),
         (["1", "2"], {"1": "2"}, [], "of one type, and with a label for each"),
         (["1", "2"], {"1": "a", "2": "a"}, [], "a label of its own for every code"),
