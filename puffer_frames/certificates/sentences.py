@@ -94,7 +94,7 @@ CHANNEL_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "channel-draw": (
         "technical",
         "How the levels are drawn: each with 62 random bits, which come from AES-256 in counter mode, a standard "
-        "cipher, under a secret key. Each probability is a whole multiple of 2^-62, exactly.",
+        "cipher. Each probability is a whole multiple of 2^-62, exactly.",
     ),
 }
 """Kind and text per sentence, a part of `sentences.SENTENCES`."""

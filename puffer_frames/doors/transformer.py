@@ -327,19 +327,33 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _frame(self, X: NativeFrame | ArrayLike, *, reset: bool) -> NativeFrame:  # noqa: N803
         """The input as a frame, its columns those of the fitted one."""
+        if isinstance(X, np.ma.MaskedArray):
+            raise ArgumentTypeError(
+                "X",
+                rule="an array without a mask",
+                got="a masked one",
+                hint="Give a frame, in which missing entries are null.",
+            )
         if not is_frame(X):
             least = {"ensure_min_samples": 2, "ensure_min_features": 2} if reset else {}
             try:
                 with as_they_are():
                     found = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False, **least)
-            except ValueError as error:
-                if not str(error).startswith(_COMPLEX):
+            except ValueError as error:  # scikit-learn's own text prints the array
+                if str(error).startswith(_COMPLEX):
+                    raise ArgumentError(
+                        "X",
+                        rule="an array of real numbers or labels",
+                        got=f"complex numbers: {_COMPLEX}",
+                        hint="Give the real and the imaginary part a column each.",
+                    ) from None
+                if "array=" not in str(error):
                     raise
-                raise ArgumentError(  # scikit-learn's own text prints the array
+                raise ArgumentError(
                     "X",
-                    rule="an array of real numbers or labels",
-                    got=f"complex numbers: {_COMPLEX}",
-                    hint="Give the real and the imaginary part a column each.",
+                    rule="a frame, or an array of rows and columns",
+                    got=f"a {type(X).__name__} of another shape",
+                    hint="Reshape your data: one entry for each row and column; frame[[name]] is one column.",
                 ) from None
             return frame_of(found)
         if not isinstance(open_table(X), LocalTable):

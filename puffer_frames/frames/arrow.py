@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from puffer_frames.errors import ColumnTypeError
 
@@ -149,7 +151,8 @@ _HELD_OF_COLUMN = ("name", "field_name", "pandas_type", "numpy_type")
 
 def as_kept(column: Any, own: pa.DataType, /) -> Any:
     """A released column, or a chunked one, in the type of the given column, unless that cannot hold its entries."""
-    column, own = own_entries(column), bare_type(stored_type(own))
+    column, own = own_entries(column), stored_type(own)
+    own = bare_type(own, ordered=not own.num_fields)  # the order of levels in nested entries is lost on the way
     found = column.type
     if pa.types.is_floating(found) and not own.equals(found):
         return column  # noise
@@ -163,6 +166,22 @@ def as_kept(column: Any, own: pa.DataType, /) -> Any:
         return (column.dictionary_encode() if encoded else column).cast(own)
     except pa.ArrowNotImplementedError:  # PyArrow 17 makes no text views
         return column
+
+
+def in_level_order(column: Any, given: Any, /) -> Any:
+    """A column, or a chunked one, whose levels are in the order of those of a given ordered dictionary, others last."""
+    if not (pa.types.is_dictionary(column.type) and pa.types.is_dictionary(given.type) and given.type.ordered):
+        return column
+    kind, entries = column.type, column.cast(column.type.value_type)
+    found = entries.unique().drop_null()
+    chunks = given.unify_dictionaries().chunks if isinstance(given, pa.ChunkedArray) else [given]
+    levels = pa.array([], kind.value_type) if not chunks else chunks[0].dictionary.cast(kind.value_type).unique()
+    used = levels.filter(pc.is_in(levels, value_set=found))
+    used = pa.concat_arrays([used, found.filter(pc.invert(pc.is_in(found, value_set=used)))])
+    places = pc.index_in(entries, value_set=used).cast(kind.index_type)
+    chunks = places.chunks if isinstance(places, pa.ChunkedArray) else [places]
+    arrays = [pa.DictionaryArray.from_arrays(chunk, used, ordered=True) for chunk in chunks]
+    return pa.chunked_array(arrays, type=kind) if isinstance(places, pa.ChunkedArray) else arrays[0]
 
 
 def own_entries(column: Any, /) -> Any:
@@ -246,20 +265,21 @@ def _own_nested(column: Any) -> Any:
     return pa.LargeListArray.from_arrays(pa.array(ends), entries, type=kind, mask=null)
 
 
-def bare_type(kind: pa.DataType, /, *, views: bool = True) -> pa.DataType:
+def bare_type(kind: pa.DataType, /, *, views: bool = True, ordered: bool = True) -> pa.DataType:
     """A type without metadata of nested fields, and with the usual names of the entries of lists and maps.
 
-    Views of text and bytes are plain ones unless they may stay: PyArrow takes no rows of them.
+    Views of text and bytes are plain ones unless they may stay: PyArrow takes no rows of them. So are dictionaries
+    without an order, unless that may stay.
     """
+    own = partial(bare_type, views=views, ordered=ordered)
 
     def inner(field: pa.Field, name: str) -> pa.Field:
-        return pa.field(name, bare_type(field.type, views=views), field.nullable)
+        return pa.field(name, own(field.type), field.nullable)
 
     if pa.types.is_struct(kind):
         return pa.struct([inner(field, field.name) for field in kind])
     if pa.types.is_map(kind):
-        key, item = (bare_type(own, views=views) for own in (kind.key_type, kind.item_type))
-        return pa.map_(key, item, keys_sorted=kind.keys_sorted)
+        return pa.map_(own(kind.key_type), own(kind.item_type), keys_sorted=kind.keys_sorted)
     if pa.types.is_list(kind):
         return pa.list_(inner(kind.value_field, "item"))
     if pa.types.is_large_list(kind):
@@ -267,7 +287,7 @@ def bare_type(kind: pa.DataType, /, *, views: bool = True) -> pa.DataType:
     if pa.types.is_fixed_size_list(kind):
         return pa.list_(inner(kind.value_field, "item"), kind.list_size)
     if pa.types.is_dictionary(kind):
-        return pa.dictionary(kind.index_type, bare_type(kind.value_type, views=views), ordered=kind.ordered)
+        return pa.dictionary(kind.index_type, own(kind.value_type), ordered=kind.ordered and ordered)
     return kind if views else _PLAIN.get(kind, kind)
 
 

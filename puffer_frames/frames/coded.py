@@ -411,9 +411,9 @@ def _ascending(labels: Sequence[Any]) -> IndexArray:
 
 
 def plain_label(label: Any, /) -> Secret:
-    """A label as Python has it."""
+    """A label as Python has it; a text with its own characters, whatever a subclass prints."""
     plain: Secret = label.item() if isinstance(label, np.generic) else label
-    return plain
+    return str.__str__(plain) if isinstance(plain, str) else plain
 
 
 def by_unit(codes: IndexArray, values: FloatArray, /, *, units: int) -> tuple[IndexArray, IndexArray]:

@@ -15,6 +15,7 @@ import polars as pl
 from polars import selectors
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, ColumnNotFoundError, PriorError
+from puffer_frames.numbers.arguments import described, is_array
 from puffer_frames.priors.prior import FloatArray
 
 if TYPE_CHECKING:
@@ -57,9 +58,17 @@ def as_names(names: Name | Iterable[Name], labels: Iterable[Name], /, *, role: s
             hint=f'Write {role}="column".',
         )
     known = set(labels)
-    for name in listed:
-        if not (_is_in(name, known) or _among(name, labels)):
-            raise not_found(role, name, labels)
+    unknown = [name for name in listed if not (_is_in(name, known) or _among(name, labels))]
+    if unknown and (is_array(names) or len(listed) > len(labels)):  # entries of a column: no message shows them
+        own = [str(label) for label in labels if isinstance(label, str) and label == getattr(names, "name", None)]
+        raise ArgumentTypeError(
+            role,
+            rule="a column name or a list of them",
+            got=described(names),
+            hint=f'Write the name, not the column: {role}="{own[0] if own else "column"}".',
+        )
+    if unknown:
+        raise not_found(role, unknown[0], labels)
     return tuple(str(name) for name in listed)
 
 
@@ -138,7 +147,9 @@ def not_found(role: str, name: object, columns: Sequence[Name], /) -> ColumnNotF
     hint = f"Did you mean {near}?" if near else f"The frame has {', '.join(list(labels.values())[:8]) or 'none'}."
     if not near and any(_is_number(label) for label in labels):  # a file without a line of names: these are values
         hint = "Some of its columns are named by numbers: write a first line of names where the file has none."
-    return ColumnNotFoundError(role, rule="a column of the frame", got=repr(name), hint=hint)
+    whole = name if isinstance(name, tuple) else (name,)
+    got = repr(name) if all(isinstance(part, (str, int)) for part in whole) else f"a {type(name).__name__}"
+    return ColumnNotFoundError(role, rule="a column of the frame", got=got, hint=hint)
 
 
 def _is_number(text: str) -> bool:

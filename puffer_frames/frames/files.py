@@ -114,6 +114,7 @@ def read_rows(
     streaming: bool,
     roles: TextRoles = AS_THEY_ARE,
     dialect: Dialect = AS_USUAL,
+    marks: dict[str, list[str]] | None = None,
 ) -> NativeFrame:
     """The rows of a file: a lazy frame of Parquet, where that is wanted, else one in memory.
 
@@ -122,6 +123,7 @@ def read_rows(
     - `streaming`: Whether a lazy frame is wanted.
     - `roles`: What the columns of a CSV file are for.
     - `dialect`: How a CSV file is written.
+    - `marks`: Is given the texts for missing values that each column of a CSV file has.
     Raises FileNotFoundError, OSError where there is no such file, or it cannot be read; TableFileError for a file of
     another format, or with values that do not fit the schema; ArgumentError, ArgumentTypeError for a schema of another
     file, for an unknown type, for two columns of one name, and for a type of a column that Polars lacks;
@@ -136,7 +138,7 @@ def read_rows(
         _check_names(file, kind)
     with _as_one_of(path, kind):
         if kind == "csv":
-            return read_csv(path, types=types, roles=roles, dialect=dialect)
+            return read_csv(path, types=types, roles=roles, dialect=dialect, marks=marks)
         if kind == "arrow":
             return pl.read_ipc(path)
         if kind in BY_PANDAS:

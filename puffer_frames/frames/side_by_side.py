@@ -80,7 +80,8 @@ def _plain(frame: Frame, name: str) -> PlainColumn:
         codes, found = pd.factorize(listed)
     except TypeError:  # lists and structs have no hash
         codes, found = pd.factorize(np.array([None if each is None else repr(each) for each in listed], dtype=object))
-    return PlainColumn(codes=codes, levels=tuple(found.tolist()), numbers=numbers)
+    own = (str.__str__(level) if isinstance(level, str) else level for level in found.tolist())
+    return PlainColumn(codes=codes, levels=tuple(own), numbers=numbers)
 
 
 def _in_calendar(entries: nw.Series[Any]) -> Any:

@@ -441,7 +441,7 @@ def _entries(keys: nw.Series[Any], what: str, *, hint: str) -> list[Any]:
         kinds = {type(label) for label in labels if label is not None}
         odd = next((kind.__name__ for kind in kinds if not issubclass(kind, (str, bool, int))), None)
         if odd is None:
-            return [str(label) if isinstance(label, str) else label for label in labels]  # NumPy has text of its own
+            return [str.__str__(label) if isinstance(label, str) else label for label in labels]  # not what it prints
     else:
         odd = "floats that are not integers"
         floats = np.asarray(keys.cast(nw.Float64).to_numpy(), dtype=np.float64)

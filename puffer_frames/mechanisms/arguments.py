@@ -16,7 +16,7 @@ from puffer_frames.frames.null_values import NullValuesArgument
 from puffer_frames.frames.roles import RowOrder
 from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.postprocessing import BoundsArgument
-from puffer_frames.numbers.arguments import check_flag, check_word
+from puffer_frames.numbers.arguments import check_flag, check_word, described, is_array
 from puffer_frames.priors.summary import Level
 from puffer_frames.scales.learned import Belief, LearnedBelief
 from puffer_frames.scales.repeats import Unit
@@ -85,7 +85,8 @@ def check_mechanism(mechanism: object, known: Sequence[str], /) -> None:
 
 def check_publish(words: object, /) -> tuple[str, ...]:
     """The words of `publish`; raises ArgumentError for another one."""
-    listed = (words,) if isinstance(words, str) else tuple(words) if isinstance(words, Iterable) else (words,)
+    several = isinstance(words, Iterable) and not (isinstance(words, str) or is_array(words))
+    listed = tuple(words) if several else (words,)  # type: ignore[arg-type]
     return tuple(check_word(word, "publish", PUBLISHED) for word in listed)
 
 
@@ -94,7 +95,7 @@ def check_merge(rows: object, /) -> int | None:
     if rows is None or (isinstance(rows, int) and not isinstance(rows, bool) and rows >= 1):
         return rows
     raise ArgumentError(
-        "merge_rare", rule="a whole number of at least 1", got=repr(rows), hint="Write Channel(merge_rare=5)."
+        "merge_rare", rule="a whole number of at least 1", got=described(rows), hint="Write Channel(merge_rare=5)."
     )
 
 

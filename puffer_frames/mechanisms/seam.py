@@ -58,6 +58,7 @@ class CurvePoint:
     """What a plan would use; not a number for a channel."""
     published_error: float = math.nan
     error: float
+    """Not a number after a remap, at other scales than the plan's, where its pairs leave secrets out."""
     bound: float
     """No mechanism that sees the value alone has a smaller error; not a number where none is known."""
 

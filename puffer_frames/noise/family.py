@@ -20,8 +20,8 @@ from puffer_frames.priors.prior import FloatArray
 ROUND_UP = 1 + 2.0**-50
 """Makes the product of two floats at least the exact one."""
 ON_GRID = (
-    "How the noise is drawn: its random bits come from AES-256 in counter mode, a standard cipher, under a secret key. "
-    "Values and noise are rounded to a grid, and epsilon covers what this costs; its step is a power of two of at most"
+    "How the noise is drawn: its random bits come from AES-256 in counter mode, a standard cipher. Values and noise "
+    "are rounded to a grid, and epsilon covers what this costs; its step is a power of two of at most"
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
@@ -87,6 +87,18 @@ def check_count(value: object, name: str, /, *, at_least: int, at_most: int | No
     shown = "more" if large else f"{value}" if isinstance(value, (int, float)) else f"a {type(value).__name__}"
     rule = f"a whole number of at least {at_least}" + ("" if at_most is None else f" and at most {at_most:,}")
     raise ArgumentError(name, rule=rule, got=shown, hint="Leave it out for the default.")
+
+
+def described(value: object, /) -> str:
+    """A wrong argument in a message: a word or a number as it is; of all else, which may hold a table, the type."""
+    if value is None or isinstance(value, (str, int, float)):
+        return repr(value)
+    return f"a {type(value).__name__}" + (f" of {len(value)}" if isinstance(value, Sized) else "")
+
+
+def is_array(value: object, /) -> bool:
+    """Whether it is an array, a column or a frame: what it holds belongs into no message."""
+    return hasattr(value, "__array__") and not isinstance(value, np.generic)
 
 
 def as_float(value: float, /) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from puffer_frames.errors import ArgumentError
@@ -78,18 +79,26 @@ PUBLISHED_FOR = Laplace()
 """The noise that the theorems are published for."""
 
 
-def _pure(published: Callable[..., float]) -> PublishedScale:
+def _pure(published: Callable[..., float], /) -> PublishedScale:
     """A condition for pure privacy, which is more than any delta."""
-    return lambda priors, target, /, *, pairs: published(priors, epsilon=target.epsilon, pairs=pairs)
+    return partial(_for_epsilon, published)
 
 
-def _with_delta(published: Callable[..., float]) -> PublishedScale:
+def _for_epsilon(
+    published: Callable[..., float], priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs
+) -> float:
+    return published(priors, epsilon=target.epsilon, pairs=pairs)
+
+
+def _with_delta(published: Callable[..., float], /) -> PublishedScale:
     """A condition that does not exist without a delta."""
+    return partial(_for_delta, published)
 
-    def scale(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float | None:
-        return published(priors, epsilon=target.epsilon, delta=target.delta, pairs=pairs) if target.delta else None
 
-    return scale
+def _for_delta(
+    published: Callable[..., float], priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs
+) -> float | None:
+    return published(priors, epsilon=target.epsilon, delta=target.delta, pairs=pairs) if target.delta else None
 
 
 _kantorovich = _pure(kantorovich_scale)

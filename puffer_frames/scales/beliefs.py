@@ -14,6 +14,7 @@ import numpy as np
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.loss.engine import Laws
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.numbers.arguments import described, is_array
 from puffer_frames.numbers.threads import watched
 from puffer_frames.papers.catalogue import (
     BERNOULLI,
@@ -124,7 +125,7 @@ def check_components(components: int | None, /, *, theorem: str) -> int | None:
         raise ArgumentError(
             "components",
             rule="a whole number of at least 1",
-            got=repr(components),
+            got=described(components),
             hint="Leave it out to choose by BIC.",
         )
     return int(components)
@@ -266,9 +267,11 @@ def _called(entry: object) -> str:
 
 def _entries(beliefs: Any) -> list[Any]:
     try:
-        return list(beliefs)
+        if not is_array(beliefs):
+            return list(beliefs)
     except TypeError:
-        raise _not_a_belief(_called(beliefs)) from None
+        pass
+    raise _not_a_belief(_called(beliefs))
 
 
 def _check_given(belief: Mapping[Any, Any], *, secrets: Sequence[Secret]) -> Belief:

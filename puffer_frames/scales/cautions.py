@@ -217,13 +217,14 @@ def _far(values: FloatArray, counts: NDArray[np.int64]) -> int:
 LARGER = "Ask for a larger epsilon, or leave the column out."
 
 
-def warn_of_useless(columns: Sequence[str], /, *, hint: str) -> None:
-    """Warn of columns that a constant is about as near to."""
+def warn_of_useless(columns: Sequence[str], /, *, hint: str, listed: bool = False) -> None:
+    """Warn of columns that a constant is about as near to; `listed`: in the rows of the listed secrets."""
+    rows = " in the rows of the listed secrets" if listed else ""
     warn(
         WideNoiseWarning(
             columns,
-            "the error of {columns} is larger than that of a constant, or hardly smaller: the median in place of every "
-            "value, or the most frequent label, does about as well",
+            f"the error of {{columns}} is larger than that of a constant{rows}, or hardly smaller: the median in place "
+            "of every value, or the most frequent label, does about as well",
             hint=hint,
             reason="constant",
         )

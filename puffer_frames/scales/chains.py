@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from puffer_frames.errors import ArgumentError, PriorError
+from puffer_frames.numbers.arguments import described
 from puffer_frames.numbers.presentation import lower_text
 from puffer_frames.papers.quilt.scales import Chain
 from puffer_frames.priors.law_set import confidence_left
@@ -129,7 +130,7 @@ def _floor(floor: float, size: int) -> float:
         raise ArgumentError(
             "floor",
             rule=f"from 0 to 1 / (number of states), here {lower_text(1 / size, digits=3)}",
-            got=f"{floor!r}",
+            got=described(floor),
             hint="Leave it out for 1 / (number of transitions).",
         )
     return float(floor)

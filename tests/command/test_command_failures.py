@@ -64,6 +64,10 @@ FAILURES = [
     (["release", "in.parquet", "in.parquet", *ASKED, "--overwrite"], 2, "ArgumentError", "the path of an input"),
     (["release", "in.parquet", "./linked.parquet", *ASKED, "--overwrite"], 2, "ArgumentError", "the path of an input"),
     (["release", "parts", "parts/2.parquet", *ASKED], 2, "ArgumentError", "the path of an input"),
+    *(
+        ([*job, "in.csv", *ASKED, "--beliefs", "fitted,table:in.csv", "--overwrite"], 2, "ArgumentError", "an input")
+        for job in (["release", "in.parquet"], ["plan", "in.parquet"])
+    ),
     (["release", "in.parquet", "in.csv", *ASKED], 3, "FileTakenError", "--overwrite"),
     (["release", "in.parquet", "parts/", *ASKED], 3, "FileTakenError", "holds something"),
     (["release", "in.parquet", "out.xlsx", *ASKED], 2, "ArgumentError", ".parquet"),

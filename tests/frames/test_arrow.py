@@ -245,3 +245,45 @@ def test_types_of_duckdb_that_polars_lacks():
                 puffer_frames.privatize(
                     relation, secret="s", public="x", layout=Layout(keep="k", row_id=row_id), epsilon=0.5
                 )
+
+
+def ordered(kind):
+    """Two chunks of an ordered dictionary in which the first level does not come first, in one kind of frame."""
+    names = ["lo", "mid", "hi", "never"]
+    places = [pa.array(part * 40, pa.int8()) for part in ([2, 1, 0], [None, 0, 2])]
+    levels = pa.chunked_array([pa.DictionaryArray.from_arrays(part, names, ordered=True) for part in places])
+    rng = np.random.default_rng(3)
+    table = pa.table({"g": rng.choice(["a", "b"], 240), "l": levels, "x": rng.integers(0, 5, 240)})
+    return table if kind == "arrow" else table.to_pandas(types_mapper=pd.ArrowDtype)
+
+
+@pytest.mark.filterwarnings("ignore::puffer_frames.errors.PufferWarning")
+@pytest.mark.parametrize("kind", ["arrow", "pandas"])
+@pytest.mark.parametrize("role", ["kept", "given", "public", "rest"])
+def test_an_ordered_dictionary_keeps_the_order_of_its_levels(kind, role):
+    asked = {
+        "kept": {"public": "x", "mechanism": "noise", "layout": Layout(keep="l")},
+        "given": {"public": "x", "given": "l", "nulls": "drop"},
+        "public": {"public": "l", "nulls": "drop", "mechanism": puffer_frames.Channel(radius=0)},
+        "rest": {"public": "rest", "nulls": "drop"},
+    }
+    asked = asked[role] | {"secret": "g", "epsilon": 1.0, "rng": 0, "allow_zero_noise": True}
+    released = puffer_frames.privatize(ordered(kind), **asked)
+    column = released["l"] if kind == "arrow" else released["l"].array.__arrow_array__()
+    assert column.type.ordered
+    levels = column.unify_dictionaries().chunk(0).dictionary.to_pylist()
+    assert levels == [level for level in ("lo", "mid", "hi") if level in set(column.to_pylist())]
+    assert len(levels) > 1
+    if role == "kept":
+        assert column.to_pylist() == (["hi", "mid", "lo"] * 40 + [None, "lo", "hi"] * 40)
+
+
+@pytest.mark.filterwarnings("ignore::puffer_frames.errors.PufferWarning")
+def test_a_nested_dictionary_whose_order_is_lost_is_not_marked_as_ordered():
+    column = ordered("arrow")["l"].combine_chunks()
+    table = ordered("arrow").set_column(1, "l", pa.StructArray.from_arrays([column], ["level"]))
+    released = puffer_frames.privatize(
+        table, secret="g", public="x", epsilon=1.0, layout=Layout(keep="l"), allow_zero_noise=True
+    )
+    assert released["l"].to_pylist() == table["l"].to_pylist()
+    assert not released["l"].type.field(0).type.ordered

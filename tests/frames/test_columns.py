@@ -148,12 +148,6 @@ def test_rows_sorted_by_the_secret_are_warned_about(people):
     assert released.index.equals(pd.RangeIndex(200))
 
 
-def test_rows_in_random_order_are_not(people):
-    for seed in range(20):
-        frame = pd.DataFrame(people).sample(frac=1, random_state=seed, ignore_index=True)
-        frame.puffer.privatize(secret="group", public="score", epsilon=0.05)
-
-
 def test_labels_that_are_not_text_come_back(people):
     frame = pd.DataFrame(people).set_axis([0, 1.5, ("note", 2)], axis=1)
     released = frame.puffer.privatize(secret=0, public=1.5, epsilon=0.05, layout=Layout(keep=[("note", 2)]))

@@ -16,7 +16,8 @@ from summaries import summary_of
 from puffer_frames.errors import PriorError
 from puffer_frames.frames.coded import by_unit, numbered
 from puffer_frames.frames.local.engine import LocalSecrets, LocalValues
-from puffer_frames.frames.summary import sort_key
+from puffer_frames.frames.local.table import coded_column
+from puffer_frames.frames.summary import levels_of, sort_key
 
 ROWS = 2000
 RNG = np.random.default_rng(5)
@@ -164,6 +165,27 @@ def test_text(column, characters):
 def test_text_of_numpy():
     entries = text(characters="aé中")
     check(pd.Series([np.str_(entry) for entry in entries], dtype=object), entries)
+
+
+class Masked(str):
+    """Text that does not print itself, as in logs."""
+
+    def __str__(self):
+        return "***"
+
+    __repr__ = __str__
+
+
+def test_texts_of_a_subclass_are_told_apart_by_their_characters():
+    column = pd.Series([Masked("flu"), Masked("hiv"), "none"] * 9, dtype=object)
+    check(column, ["flu", "hiv", "none"] * 9)
+    assert levels_of(nw.from_native(column[:3], series_only=True), name="g") == ["flu", "hiv", "none"]
+
+
+def test_texts_of_a_subclass_that_utf_8_cannot_hold():
+    frame = pd.DataFrame({"g": pd.Series([Masked("flu\ud800"), Masked("hiv\ud800"), "none"], dtype=object)})
+    coded = coded_column(nw.from_native(frame, eager_only=True), "g")
+    assert coded.levels == ("flu\ud800", "hiv\ud800", "none")
 
 
 def test_text_that_utf_8_cannot_hold():

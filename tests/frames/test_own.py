@@ -1,6 +1,7 @@
 """A release holds no memory in which there is more than what is released."""
 
 import datetime
+import decimal
 import io
 import pickle
 
@@ -233,6 +234,12 @@ def test_categories_of_polars_and_pyarrow(frame):
     assert not [mark for mark in MARKS if mark in memory(bare(released))]
     kept = released["kept"].to_list() if isinstance(released, pl.DataFrame) else released["kept"].to_pylist()
     assert kept == [text for text in KEPT["text"] if text != LOST]
+
+
+def test_a_signaling_nan_among_objects_is_kept():
+    entries = [decimal.Decimal("sNaN"), decimal.Decimal(1), float("nan"), None]
+    own = own_array(pd.Series(entries, dtype=object))
+    assert list(map(repr, own)) == list(map(repr, entries))
 
 
 def test_arrays_among_objects_are_copied():

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from conftest import few
 
-from puffer_frames import Channel, Noise, Plan, Unit
+from puffer_frames import Channel, Noise, Plan, Unit, WideNoiseWarning, calibrate
 from puffer_frames.core import Prior, hockey_stick
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
 
@@ -131,3 +131,27 @@ def test_the_curve_of_a_channel_from_a_file(tmp_path):
     with pytest.raises(CalibrationError):
         type(plan).load(tmp_path / "given.json").curve([1.0])
     assert math.isnan(plan.curve([1.0])["published_scale"][0])
+
+
+@pytest.mark.filterwarnings("ignore::puffer_frames.PufferWarning")
+def test_figures_of_listed_pairs_are_of_the_rows_that_they_name():
+    rng = np.random.default_rng(3)
+    secret = rng.choice(list("abc"), 600, p=[0.79, 0.2, 0.01])
+    value = np.where(secret == "a", rng.choice([0, 900], 600), 10 * rng.integers(0, 5, 600) + 10 * (secret == "b"))
+    asked = {"secret": "g", "public": "x", "epsilon": 0.5, "pairs": [("b", "c")]}
+    frame = pd.DataFrame({"g": secret, "x": value})
+    with pytest.warns(WideNoiseWarning, match="constant in the rows of the listed secrets"):
+        calibrate(frame, **asked | {"epsilon": 0.1}, mechanism="noise")
+    plan = calibrate(frame, **asked, domain={"x": (0, 50)}, mechanism=Noise(remap=True))
+    text = " ".join(str(plan).split())
+    assert "in the rows of the listed secrets" in text
+    assert "moved to its ends;" in text
+    assert "the range is that in the rows of the listed secrets" in " ".join(
+        str(calibrate(frame, **asked, mechanism=Noise(theorem="bounded"))).split()
+    )
+    assert plan.release(frame).puffer.certificate.rarest == 0
+    curve = plan.curve([0.5, 1.0])
+    assert curve["error"].isna().tolist() == [False, True]
+    assert curve["error"][0] == plan.expected_error["x"]
+    channel = calibrate(frame, **asked, domain={"x": (0, 50)}, mechanism=Channel(radius=0, cap=None))
+    assert curve["bound"][0] <= channel.expected_error["x"]

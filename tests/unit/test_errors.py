@@ -11,11 +11,23 @@ import mpmath
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from conftest import build_frame, made
 
 import puffer_frames
-from puffer_frames import Layout, MarkovChain, Noise, PufferError, core, papers, privatize
+from puffer_frames import (
+    Channel,
+    Layout,
+    MarkovChain,
+    Noise,
+    PufferError,
+    PufferTransformer,
+    Unit,
+    core,
+    papers,
+    privatize,
+)
 from puffer_frames.core import BayesianNetwork, Prior
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, ColumnNotFoundError, PriorError
 from puffer_frames.papers import bounded_scales, gaussian_scale, kantorovich_scale, presence_scale, value_scale
@@ -159,6 +171,56 @@ def test_undecided_index(data, index):
 def test_undecided_multi_index(data):
     frame = pd.DataFrame(data, index=pd.MultiIndex.from_product([range(20), ["x", "y"]]))
     fails(frame, ArgumentError, "MultiIndex")
+
+
+SECRET_FRAME = pd.DataFrame({"g": ["a", "b"] * 30, "pay": np.arange(60) + 77000.25, "l": ["CANARY", "CANARIES"] * 30})
+IN_PLACE_OF_A_NAME = {
+    "secret": lambda column: SECRET_FRAME.puffer.privatize(secret=column, public="pay", epsilon=1.0),
+    "public": lambda column: SECRET_FRAME.puffer.privatize(secret="g", public=column, epsilon=1.0),
+    "given": lambda column: SECRET_FRAME.puffer.privatize(secret="g", public="pay", given=column, epsilon=1.0),
+    "unit": lambda column: SECRET_FRAME.puffer.privatize(
+        secret="g", public="pay", epsilon=1.0, unit=Unit(column, rows="independent")
+    ),
+    "keep": lambda column: SECRET_FRAME.puffer.privatize(
+        secret="g", public="pay", epsilon=1.0, layout=Layout(keep=column)
+    ),
+    "value": lambda column: SECRET_FRAME.puffer.aggregate(value=column, epsilon=1.0),
+    "state": lambda column: SECRET_FRAME.puffer.histogram(state=column, time="pay", epsilon=1.0),
+    "bins": lambda column: SECRET_FRAME.puffer.histogram(state="g", time="pay", bins=column, epsilon=1.0),
+    "floor": lambda column: SECRET_FRAME.puffer.histogram(state="g", time="pay", floor=column, epsilon=1.0),
+    "publish": lambda column: SECRET_FRAME.puffer.privatize(
+        secret="g", public="pay", epsilon=1.0, layout=Layout(publish=column)
+    ),
+    "beliefs": lambda column: SECRET_FRAME.puffer.privatize(secret="g", public="pay", beliefs=column, epsilon=1.0),
+    "components": lambda column: Noise(components=column),
+    **{
+        name: lambda column, name=name: Channel(**{name: column})
+        for name in ("radius", "cap", "preserve", "reader_cap", "merge_rare")
+    },
+    "X": lambda column: PufferTransformer(secret="x0", public="x1", epsilon=1.0).fit(np.array(column)),
+    "a masked X": lambda column: PufferTransformer(secret="x0", public="x1", epsilon=1.0).fit(
+        np.ma.masked_array([[0, 1], [1, 2]] * 30)
+    ),
+}
+AS_COLUMN = {
+    "pandas": lambda column: column,
+    "Polars": lambda column: pl.Series(column.name, column.to_list()),
+    "PyArrow": lambda column: pa.array(column),
+    "NumPy": lambda column: column.to_numpy(),
+}
+
+
+@pytest.mark.parametrize("made", AS_COLUMN)
+@pytest.mark.parametrize("what", IN_PLACE_OF_A_NAME)
+def test_a_column_in_place_of_its_name_is_not_shown(what, made):
+    for name in ("pay", "l"):
+        with pytest.raises(PufferError) as caught:
+            IN_PLACE_OF_A_NAME[what](AS_COLUMN[made](SECRET_FRAME[name]))
+        assert "770" not in str(caught.value)
+        assert "CANAR" not in str(caught.value)
+        assert caught.value.__context__ is None
+    if what == "public" and made in ("pandas", "Polars"):
+        assert 'public="l"' in str(caught.value)
 
 
 @pytest.mark.parametrize("frame", [{"race": ["a"]}, [1, 2], None, pd.Series([1, 2])])

@@ -61,6 +61,8 @@ def check_places(outputs: Iterable[Path], /, *, inputs: Iterable[Path | None], o
             raise _refused("another file than every input", "the path of an input", "Name another file.")
         if any(_same(real, Path(os.path.realpath(other))) for other in listed[:k]):
             raise _refused("another file than the other outputs", "the path of one", "Name another file.")
+        if path.is_symlink() and beside(real).is_file():  # the certificate of another run would stay there
+            raise _refused("a table itself", "a link to one with a certificate", "Name the table that it leads to.")
         if real.is_dir():
             if any(real.iterdir()):
                 raise _taken("a new folder, or an empty one", "one that holds something", "Name another folder.")

@@ -16,6 +16,7 @@ from puffer_frames.frames.arrow import (
     arrow_family,
     as_kept,
     bare_table,
+    in_level_order,
     readable,
     stored_pandas,
     stored_plan,
@@ -107,7 +108,8 @@ class ArrowTable(LocalTable):
         own = {field.name: field for field in self.native.schema}
         columns, fields = [], []
         for field, column in zip(table.schema, table.columns, strict=True):
-            columns.append(as_kept(column, own[field.name].type if field.name in own else field.type))
+            found = as_kept(column, own[field.name].type if field.name in own else field.type)
+            columns.append(in_level_order(found, self.native.column(field.name)) if field.name in own else found)
             fields.append(pa.field(field.name, columns[-1].type))
         return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 

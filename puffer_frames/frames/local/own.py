@@ -178,7 +178,11 @@ def _own_objects(values: NDArray[Any]) -> NDArray[Any]:
         for k, entry in enumerate(values):
             if isinstance(entry, np.ndarray):
                 values[k] = entry.copy()
-    for k in np.flatnonzero(pd.isna(values)).tolist():
+    try:
+        missing = np.flatnonzero(pd.isna(values)).tolist()
+    except ArithmeticError:  # a signaling NaN among decimals, which pandas compares
+        missing = [k for k, entry in enumerate(values) if isinstance(entry, float) and math.isnan(entry)]
+    for k in missing:
         if isinstance(values[k], float):  # None, pd.NA and NaT are each one object
             values[k] = math.nan
     return values

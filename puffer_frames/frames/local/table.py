@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 
 from puffer_frames.errors import ArgumentError, PufferWarning, RowOrderWarning
+from puffer_frames.frames.arrow import in_level_order
 from puffer_frames.frames.coded import Coded, Numbered, as_series, fits, in_order_of, natural, some_entries, used_levels
 from puffer_frames.frames.columns import Frame, Name, NativeFrame, column
 from puffer_frames.frames.draws import Draws, Released
@@ -57,7 +58,7 @@ def coded_column(frame: Frame, name: str, /) -> Coded:
         return Coded.of(entries.to_polars(), name=name)
     except UnicodeEncodeError:  # text that UTF-8 cannot hold, and that pandas 2.2 takes for equal
         numbers: dict[Level, int] = {}
-        entry_of = [None if null else str(entry) for entry, null in zip(native, native.isna(), strict=True)]
+        entry_of = [None if null else str.__str__(entry) for entry, null in zip(native, native.isna(), strict=True)]
         places = np.array([numbers.setdefault(entry, len(numbers)) for entry in entry_of], dtype=np.int64)
         return Coded.numbered(places, list(numbers), name=name)
 
@@ -209,6 +210,9 @@ def _pandas_release(
         released = noisy.get(name)
         if isinstance(released, Relabelled):
             array = released.as_pandas(rows.iloc[:, place].dtype)
+            if isinstance(array.dtype, pd.ArrowDtype):
+                given = rows.iloc[:, place].array.__arrow_array__()
+                array = pd.arrays.ArrowExtensionArray(in_level_order(array.__arrow_array__(), given))
             found[place] = pd.Series(array, index=labels, dtype=array.dtype, copy=False)
         elif released is not None:
             dtype = frame[name].head(0).cast(nw.Float64).to_native().dtype

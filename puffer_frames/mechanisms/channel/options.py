@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, cast
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
 from puffer_frames.mechanisms.arguments import Options, check_merge
 from puffer_frames.noise.channel import MOST_LEVELS
-from puffer_frames.numbers.arguments import as_float, check_flag, check_word
+from puffer_frames.numbers.arguments import as_float, check_flag, check_word, described
 from puffer_frames.numbers.records import ELSEWHERE
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Level
@@ -103,12 +103,12 @@ class Channel(Options):
             raise ArgumentError(
                 "radius",
                 rule='"auto", a share from 0 to 1, or a mapping of secret to such shares',
-                got=repr(self.radius),
+                got=described(self.radius),
                 hint='Leave it out for "auto".',
             )
         if self.cap is not None and not (isinstance(self.cap, (int, float)) and _is_number(self.cap) and self.cap > 0):
             raise ArgumentError(
-                "cap", rule="a positive number, or None", got=repr(self.cap), hint="Leave it out for 8."
+                "cap", rule="a positive number, or None", got=described(self.cap), hint="Leave it out for 8."
             )
         if isinstance(self.cost, str) and self.cost not in ("auto", "absolute", "change"):
             raise ArgumentError(
@@ -117,9 +117,12 @@ class Channel(Options):
                 got=repr(self.cost),
                 hint='Leave it out for "auto".',
             )
-        if self.preserve not in (None, "mean", "marginal"):
+        if self.preserve is not None and not (isinstance(self.preserve, str) and self.preserve in ("mean", "marginal")):
             raise ArgumentError(
-                "preserve", rule='None, "mean" or "marginal"', got=repr(self.preserve), hint="Leave it out for None."
+                "preserve",
+                rule='None, "mean" or "marginal"',
+                got=described(self.preserve),
+                hint="Leave it out for None.",
             )
         for name, least in (("cells", 2), ("outputs", 1)):
             value = getattr(self, name)
@@ -145,14 +148,14 @@ class Channel(Options):
             raise ArgumentError(
                 "reader_cap",
                 rule=f'"auto", None, 0, or a number of at least {LEAST_READER_CAP:g}',
-                got=repr(cap),
+                got=described(cap),
                 hint='Leave it out for "auto": epsilon, and at least 1.',
             )
         if self.sees == "value" and not (auto and self.weights == "rows"):
             raise ArgumentError(
                 "weights" if auto else "reader_cap",
                 rule='given with sees="secret"',
-                got=repr(self.weights if auto else cap),
+                got=described(self.weights if auto else cap),
                 hint='Write Channel(sees="secret", ...), or leave it out.',
             )
         if self.weights == "secrets" and cap is not None and not auto and cap == 0:

@@ -290,6 +290,8 @@ def _error(plan: NoiseFit, name: str, scale: float) -> float:
         return scale
     noise = plan.request.noise.at(scale)
     if plan.request.mechanism == "remap":
+        if plan.lists_some:  # the rows of other secrets are remapped too, and the plan has no counts of them
+            return plan.expected_error[name] if math.isclose(scale, plan.scales[name], rel_tol=1e-6) else math.nan
         return Remap.pooled(plan.summaries[name], noise).expected_error
     return noise.expected_absolute_error
 
@@ -300,7 +302,8 @@ def _bound(plan: NoiseFit, name: str, choice: Choice, target: Target) -> float:
     values = {float(value) for own, _ in summary.counts.values() for value in own}
     if "empirical" not in choice.beliefs or summary.radius or not 2 <= len(values) <= MOST_LEVELS_BOUND:
         return NO_BOUND
-    return least_error(summary, target, pairs=plan.pairs)
+    share = sum(plan.rows_per_secret[secret] for secret in summary.counts) / sum(plan.rows_per_secret.values())
+    return least_error(summary, target, pairs=plan.pairs) * share  # rows of secrets that are not listed may have none
 
 
 def least_error(summary: Summary, target: Target, /, *, pairs: Any) -> float:

@@ -109,6 +109,11 @@ class NoiseFit(SecretsOfPairs):
         return any(choice.theorem.whole_rows for choice in self.choices.values())
 
     @property
+    def lists_some(self) -> bool:
+        """Whether the pairs leave secrets out, whose rows the choices do not have."""
+        return set(self.secrets) < set(self.rows_per_secret)
+
+    @property
     def is_refinable(self) -> bool:
         """Whether its releases can be refined."""
         others = self.strata is not None or self.levels or self.remaps

@@ -29,7 +29,7 @@ from puffer_frames.numbers.presentation import (
     shown_names,
     upper_text,
 )
-from puffer_frames.papers.catalogue import PUBLISHED_FOR
+from puffer_frames.papers.catalogue import BOUNDED, PUBLISHED_FOR
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.cautions import LARGER, moved_text, share_at_ends, warn_of_useless
 from puffer_frames.scales.choice import Choice
@@ -178,11 +178,17 @@ def _column_rows(plan: NoiseFit, name: str, choice: Choice) -> list[tuple[str, s
         exact = f"with those of the other columns {rests}"
     ratio = f", {published / scale:.2f} times smaller than published" if published and 0 < scale < published else ""
     theorem, pair = choice.theorem, choice.worst_pair
+    listed = " in the rows of the listed secrets" if plan.lists_some else ""
+    ranges = (
+        f"; the range is that{listed}"
+        if plan.lists_some and theorem is BOUNDED and name not in plan.request.domain
+        else ""
+    )
     spread, constant = spread_of(choice.empirical, plan.rows_per_secret)
     error, of_noise = plan.expected_error[name], f"mean absolute {plan.request.noise.title} noise"
     useless = ". The noise is larger than that error: single values are of no use" if error > constant else ""
     rows = [
-        ("theorem", f"{theorem.name}: {theorem.model} ({theorem.source})"),
+        ("theorem", f"{theorem.name}: {theorem.model}{ranges} ({theorem.source})"),
         *([] if plan.is_joint else [("published scale", _published_text(plan, choice))]),
         ("scale used", f"{scale:.6g} ({exact}{ratio})"),
         ("expected error", f"{error:.6g} ({'mean absolute, after remap' if name in plan.remaps else of_noise})"),
@@ -190,8 +196,8 @@ def _column_rows(plan: NoiseFit, name: str, choice: Choice) -> list[tuple[str, s
         *_moved_rows(plan, name),
         (
             "beside it",
-            f"spread of the column (standard deviation) {spread:.4g}; the median in place of every value has a mean "
-            f"error of {constant:.4g}{useless}",
+            f"spread of the column (standard deviation){listed} {spread:.4g}; the median in place of every value has a "
+            f"mean error of {constant:.4g}{useless}",
         ),
         ("worst pair", f"{pair[0]!r} / {pair[1]!r}, {choice.binding_belief} belief"),
     ]
@@ -219,7 +225,10 @@ def _column_rows(plan: NoiseFit, name: str, choice: Choice) -> list[tuple[str, s
 
 def _moved_rows(plan: NoiseFit, name: str) -> Rows:
     bounds = plan.request.domain.get(name)
-    return [] if bounds is None else [("moved", moved_text(share_at_ends(plan.summaries[name], bounds)))]
+    if bounds is None:
+        return []
+    share = None if plan.lists_some else share_at_ends(plan.summaries[name], bounds)
+    return [("moved", moved_text(share))]
 
 
 def _remap_rows(plan: NoiseFit, name: str, choice: Choice) -> list[tuple[str, str]]:
@@ -378,7 +387,9 @@ def warn_of_wide_noise(plan: NoiseFit, /) -> None:
     """Warn of columns that a constant is nearer to, and of noise that a fitted model, or its mechanism, makes wide."""
     useless, several = useless_columns(plan), len(plan.choices) > 1
     if useless:
-        warn_of_useless(useless, hint=_FEWER if several else _ANOTHER if _has_one_draw(plan) else LARGER)
+        warn_of_useless(
+            useless, listed=plan.lists_some, hint=_FEWER if several else _ANOTHER if _has_one_draw(plan) else LARGER
+        )
     elif not several and _is_default(plan) and _is_beaten(plan):
         warn(
             WideNoiseWarning(

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
 from puffer_frames.mechanisms.arguments import Options
 from puffer_frames.mechanisms.channel.options import LEAST_READER_CAP
-from puffer_frames.numbers.arguments import check_count, check_flag, check_number
+from puffer_frames.numbers.arguments import check_count, check_flag, check_number, described
 
 DerivedWord: TypeAlias = Literal["auto"]
 
@@ -105,11 +105,13 @@ class Sequential(Options):
                 hint="Leave it out for 1.",
             )
         for name, word in (("preserve", "marginal"), ("derived", "auto")):
-            if not (
-                getattr(self, name) is None or (isinstance(getattr(self, name), str) and getattr(self, name) == word)
-            ):
+            own = getattr(self, name)
+            if not (own is None or (isinstance(own, str) and own == word)):
                 raise ArgumentError(
-                    name, rule=f'"{word}" or None', got=repr(getattr(self, name)), hint=f'Leave it out for "{word}".'
+                    name,
+                    rule=f'"{word}" or None',
+                    got=described(own),
+                    hint=f'Leave it out for "{word}".',
                 )
         check_flag(self.allow_unaudited, "allow_unaudited")
         if not isinstance(self.known, Iterable):

@@ -16,7 +16,7 @@ from puffer_frames.loss.joint.joint_loss import JointLaw
 from puffer_frames.loss.outcome import Bracket, Verification
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.numbers.arguments import Target
+from puffer_frames.numbers.arguments import Target, described
 from puffer_frames.numbers.rounding import up
 from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT, Theorem
 from puffer_frames.priors.pairs import Pair, Pairs
@@ -245,7 +245,7 @@ def check_weights(weights: object, /, *, columns: Sequence[str]) -> dict[str, fl
         raise ArgumentError(
             "weights",
             rule="positive numbers of public columns, where there are several",
-            got=f"{unknown[0]!r}" if unknown else f"{wrong[0]!r}" if wrong else "those of one column",
+            got=described((unknown or wrong)[0]) if unknown or wrong else "those of one column",
             hint="Leave it out for 1 / standard deviation of each column.",
         )
     return {name: float(weight) for name, weight in found.items()}

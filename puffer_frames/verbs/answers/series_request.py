@@ -17,7 +17,7 @@ from puffer_frames.frames.table import Table
 from puffer_frames.frames.units import UnitColumns
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.totals import COLUMNS
-from puffer_frames.numbers.arguments import Target, check_flag, check_word
+from puffer_frames.numbers.arguments import Target, check_flag, check_word, described, is_array
 from puffer_frames.papers.catalogue import ALONE, MECHANISMS
 from puffer_frames.priors.network import BayesianNetwork, NetworkRange
 from puffer_frames.priors.prior import Secret
@@ -429,10 +429,11 @@ def check_bins(bins: Sequence[Secret] | None, states: Sequence[Secret], /) -> li
     listed = [bins] if isinstance(bins, str) or not isinstance(bins, Iterable) else list(bins)
     unknown = [label for label in listed if not isinstance(label, Hashable) or is_null(label) or label not in states]
     if unknown or not listed or len(set(listed)) < len(listed):
+        wrong = described(unknown[0]) if unknown else "one named twice" if listed else "none"
         raise ArgumentError(
             "bins",
             rule="different states of the series",
-            got=repr(unknown[0]) if unknown else "none" if not listed else "one named twice",
+            got="an array of others" if is_array(bins) and unknown else wrong,
             hint=f"Known states are, for example, {', '.join(repr(label) for label in list(states)[:5])}.",
         )
     return [list(states).index(label) for label in listed]

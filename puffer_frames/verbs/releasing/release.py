@@ -95,7 +95,8 @@ def release_rows(
             batch=batch,
             unproved=unproved,
         )
-        found = replace(fitted.certificate(release), rarest=rarest_rows(fitted.protected_rows(rows_per_secret)))
+        groups = fitted.protected_rows(rows_per_secret) if fitted.request.pairs == "all" else rows_per_secret
+        found = replace(fitted.certificate(release), rarest=rarest_rows(groups))
         return found.of_codes(codes_text(fitted.request.null_values))
 
     reserved = drawing.reserve(certificate(sum(rows_per_secret.values()), ()), frame)
