@@ -235,9 +235,15 @@ def read_csv(
     the first line, and for texts that do not fit the given types; ArgumentError for two columns of one name;
     ColumnNotFoundError for a given type of a column that the file does not have.
     """
-    parsed = {name: dtype.base_type() for name, dtype in types.items() if not dtype.is_numeric()}
+    parsed = {
+        form: dtype.base_type()
+        for name, dtype in types.items()
+        for form in (name, name.replace('"', '""'))  # in whose names Polars leaves quotation marks doubled
+        if not dtype.is_numeric()
+    }
     try:
-        check_names_of(path.name, next((row for _, row in dialect.rows(path) if row), []))
+        header = next((row for _, row in dialect.rows(path) if row), [])
+        check_names_of(path.name, header)
         source = dialect.source(path)
         table = pl.read_csv(
             source,
@@ -248,6 +254,8 @@ def read_csv(
         )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeError, csv.Error, *_NOT_PACKED):
         raise what_is_wrong(path, dialect) or _unfit(path) from None
+    if len(header) == table.width:
+        table.columns = [own if '"' in name else name for own, name in zip(header, table.columns, strict=True)]
     names = table.columns
     if roles.alone:
         _check_commas(path, names, dialect)

@@ -747,3 +747,11 @@ def test_a_type_of_the_schema_changes_no_text(dtype, held, changed, encoding):
     for text in changed:
         with pytest.raises(ColumnTypeError, match="1 row with another text, or with one that this type would change"):
             read_as([text])
+
+
+def test_names_with_quotation_marks_are_those_of_the_file():
+    table(**{'5" days': pd.Series(pd.date_range("2020-01-01", periods=ROWS)).dt.date}).to_csv("in.csv", index=False)
+    typed = ("--schema", '5" days=Date')
+    assert run("release", "in.csv", "out.csv", *ASKED, "--keep", '5" days', *typed).code == 0
+    assert texts("out.csv").columns.tolist() == ["age", '5" days']
+    assert run("verify", "out.csv", *typed).code == 0

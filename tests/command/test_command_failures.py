@@ -47,6 +47,7 @@ FAILURES = [
     ([*RELEASE, *ASKED, "--epsilom", "1"], 2, "ArgumentError", "Did you mean --epsilon?"),
     ([*RELEASE, *ASKED, "--epsilon", "2"], 2, "ArgumentError", "given once"),
     ([*RELEASE, *ASKED[:-1], "one"], 2, "ArgumentError", "a number"),
+    ([*RELEASE, *ASKED[:-1], "1_0"], 2, "ArgumentError", "a number"),
     ([*RELEASE, *ASKED[:-1], "-1"], 2, "ArgumentError", "epsilon"),
     ([*RELEASE, *ASKED, "--secret"], 2, "ArgumentError", "expected one argument"),
     ([*RELEASE, "--secret", "rase", *ASKED[2:]], 2, "ColumnNotFoundError", "'race'"),

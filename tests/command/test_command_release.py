@@ -212,11 +212,11 @@ def test_check(folder):
 
 
 def test_passwords_come_from_a_file_or_the_environment(folder, monkeypatch):
-    (folder / "word").write_text("a long and odd one\n")
+    (folder / "word").write_text("a long and\fodd one\nno more\n")
     assert run("plan", "in.parquet", "plan.json", *ASKED, "--password-file", "word").code == 0
     assert "encryption" in (folder / "plan.json").read_text()
     assert run("check", "in.parquet", "--plan", "plan.json").code == 3
-    monkeypatch.setenv("PUFFER_PASSWORD", "a long and odd one")
+    monkeypatch.setenv("PUFFER_PASSWORD", "a long and\fodd one")
     assert run("check", "in.parquet", "--plan", "plan.json").code == 0
     assert run("show", "plan.json").out.startswith("Plan: release age")
     (folder / "word").write_text("\n")

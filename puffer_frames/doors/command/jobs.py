@@ -758,7 +758,7 @@ def _password(request: Request) -> str | None:
     if path is None:
         return os.environ.get(PASSWORD)
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")  # a form feed is part of a password
     except UnicodeDecodeError:
         lines = []
     if not lines or not lines[0]:

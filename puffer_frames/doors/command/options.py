@@ -62,7 +62,7 @@ def number_or_word(text: str, /, *, name: str) -> float | str | None:
     """A number, "none", or a word."""
     del name
     try:
-        return float(text)
+        return text if "_" in text else float(text)  # Python reads 1_0 as 10
     except ValueError:
         return None if text == "none" else text
 
@@ -247,6 +247,8 @@ def _entry(text: str, name: str, form: str) -> tuple[str, str]:
 
 def _converted(text: str, kind: Callable[[str], Any], name: str, rule: str) -> Any:
     try:
+        if "_" in text:  # Python reads 1_0 as 10
+            raise ValueError
         return kind(text)
     except ValueError:
         raise ArgumentError(name, rule=rule, got="another text", hint="Write digits.") from None
