@@ -260,7 +260,8 @@ def test_a_trace_of_polars_is_not_shown(folder, in_a_process):
 
 
 SMALL = """
-import resource, signal
+import resource, signal, sys
+sys.dont_write_bytecode = True  # a module that is cut off would stay
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))  # the ledger has less
 """
