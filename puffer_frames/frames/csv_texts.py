@@ -212,7 +212,7 @@ class TextRoles:
     coded: bool = False
     """Whether texts for missing values stay where they are values of a column, for Python to read them as null."""
     alone: bool = False
-    """Whether columns without a role are left out, if those with one are all there."""
+    """Whether columns without a role stay as they are read, if those with one are all there."""
 
 
 AS_THEY_ARE = TextRoles()
@@ -263,16 +263,13 @@ def read_csv(
         roles = replace(roles, public=tuple(name for name in names if name not in {*roles.exact, *roles.plain}))
     wanted = {*roles.exact, *roles.public, *roles.plain}
     alone = roles.alone and wanted <= set(names) and roles.public != (REST,)  # which may mean the others, too
-    kept = [name for name in names if name in wanted] if alone else names
-
-    held = {name: dialect.marks_in(name, table[name]) for name in kept if table[name].dtype == pl.String}
+    read = [name for name in names if name in wanted] if alone else names
+    held = {name: dialect.marks_in(name, table[name]) for name in read if table[name].dtype == pl.String}
     if marks is not None:
         marks |= {name: own for name, own in held.items() if own}
-    return pl.DataFrame(
-        {
-            name: _column(name, table[name].alias("texts"), types.get(name), roles, dialect, held.get(name, []))
-            for name in kept
-        }
+    return table.with_columns(
+        _column(name, table[name].alias("texts"), types.get(name), roles, dialect, held.get(name, [])).alias(name)
+        for name in read
     )
 
 
