@@ -203,6 +203,7 @@ def certificate_of_file(path: Path, /, *, given: Path | None) -> Certificate:
     """
     if given is not None:
         return _loaded(given)
+    path = Path(os.path.abspath(path))  # noqa: PTH100 - "." has no name, and a link is no other file
     plain = metadata_in(path)
     if plain is not None:
         try:
@@ -751,7 +752,7 @@ def _password(request: Request) -> str | None:
     if path is None:
         return os.environ.get(PASSWORD)
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")
     except UnicodeDecodeError:
         lines = []
     if not lines or not lines[0]:
