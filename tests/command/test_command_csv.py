@@ -501,6 +501,9 @@ def test_every_text_that_was_read_as_missing_is_in_the_certificate():
     by_plan = ("release", "in.csv", "by_plan.csv", "--plan", "plan.json")
     assert "others of 'pay'" in run(*by_plan, "--null-values", "0101").err
     assert run(*by_plan, "--null-values", "pay=0102").code == 0
+    later = run("plan", "in.csv", "later.json", *words[:8], "--null-values", "pay=refused")  # of later files
+    assert "in no row" in later.err
+    assert puffer_frames.load_plan("later.json").fitted.request.null_values == {"pay": ("refused",)}
     assert "pay (1 code)" in run("show", "by_plan.csv").out
 
 

@@ -652,11 +652,12 @@ def _codes(
             for name in names:
                 known = map(str, plan.fitted.request.null_values.get(name, ()))
                 if not {*marks.get(name, ())} <= {*known}:
-                    rule, hint = "codes of the plan", "Make the plan with the same --null-values."
+                    rule, hint = "codes of the plan", "Make the plan with them: --null-values COLUMN=TEXT."
                     raise ArgumentError("--null-values", rule=rule, got=f"others of {name!r}", hint=hint)
             return {}
         found = {name: dialect.codes_of(name, frame.collect_schema()[name]) for name in names}
-        others = {name: [ReadCode(mark) for mark in marks.get(name, ()) if mark not in found[name]] for name in names}
+        asked = {name: (*dialect.null_values.get(name, ()), *marks.get(name, ())) for name in names}
+        others = {name: [ReadCode(mark) for mark in asked[name] if mark not in found[name]] for name in names}
         _warn_of_unused(dialect, found, marks)
         return {name: both for name in names if (both := [*found[name].values(), *others[name]])}
     if dialect.null_values and (plan is not None or None in dialect.null_values):
