@@ -235,9 +235,11 @@ def read_csv(
     the first line, and for texts that do not fit the given types; ArgumentError for two columns of one name;
     ColumnNotFoundError for a given type of a column that the file does not have.
     """
-    parsed = {name: dtype.base_type() for name, dtype in types.items() if not dtype.is_numeric()}
+    escaped = {name: name.replace('"', '""') for name in types}  # as Polars has it in a line of names
+    parsed = {escaped[name]: dtype.base_type() for name, dtype in types.items() if not dtype.is_numeric()}
     try:
-        check_names_of(path.name, next((row for _, row in dialect.rows(path) if row), []))
+        first = next((row for _, row in dialect.rows(path) if row), [])
+        check_names_of(path.name, first)
         source = dialect.source(path)
         table = pl.read_csv(
             source,
@@ -248,6 +250,7 @@ def read_csv(
         )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeError, csv.Error, *_NOT_PACKED):
         raise what_is_wrong(path, dialect) or _unfit(path) from None
+    table = table.rename({name.replace('"', '""'): name for name in first if '"' in name}, strict=False)
     names = table.columns
     if roles.alone:
         _check_commas(path, names, dialect)
@@ -316,7 +319,7 @@ def check_names_of(file: str, names: Sequence[str], /) -> None:
         raise ArgumentError(
             f"the column names of {file!r}",
             rule="different from one another",
-            got=f"{twice!r} twice",
+            got=f"{twice!r} twice" if re.search(r"[^\W\d_]", twice) else "a number twice",  # it may be a value
             hint="Rename or drop one of the two columns in the file.",
         )
 
@@ -525,9 +528,13 @@ def _public(name: str, texts: pl.Series, dialect: Dialect) -> pl.Series:
 def _typed(name: str, texts: pl.Series, dtype: Any) -> pl.Series:
     """As numbers of a given type, without the texts for missing values."""
     if dtype == pl.Decimal:
-        places = texts.str.extract(r"\.([0-9]*)$").drop_nulls()
-        dtype = pl.Decimal(38, max(map(len, places), default=0))
+        places = max(map(len, texts.str.extract(r"\.([0-9]*)$").drop_nulls()), default=0)
+        if places > _DIGITS or texts.str.contains("^[^a-zA-Z]*[0-9.][eE]").any():
+            raise _changed(name, "Decimal", "more digits, or an exponent")
+        dtype = pl.Decimal(_DIGITS, places)
     found = texts.cast(dtype, strict=False)
+    if dtype.is_float() and (texts.cast(pl.Int128, strict=False) != found.cast(pl.Int128, strict=False)).any():
+        raise _changed(name, str(dtype), "whole numbers that it does not hold")
     if found.null_count() > texts.null_count():
         there = _without_marks(texts)
         if other := found.null_count() - there.null_count():
@@ -539,6 +546,18 @@ def _typed(name: str, texts: pl.Series, dtype: Any) -> pl.Series:
             )
         _warn_of_marks(name, found.null_count() - texts.null_count())
     return found
+
+
+_DIGITS = 38
+
+
+def _changed(name: str, word: str, got: str) -> ColumnTypeError:
+    return ColumnTypeError(
+        f"the column {name!r}",
+        rule=f"of numbers that the type {word} of the schema holds exactly",
+        got=got,
+        hint=f"Leave its type out of --schema, or read the column as text: --schema {name}=String.",
+    )
 
 
 def _without_marks(texts: pl.Series) -> pl.Series:
@@ -567,6 +586,9 @@ def what_is_wrong(path: Path, dialect: Dialect = AS_USUAL, /) -> TableFileError 
     try:
         with dialect.opened(path) as file:
             while block := file.read(1 << 20):
+                if not text and block.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")):
+                    ends = "End its name in .csv.gz, or .csv.zst, which are read too."
+                    return _refused(path, "text", "a compressed file", ends)
                 try:
                     utf16 = not text and b"\0" in block.partition(b"\n")[0]  # later it may be in a field
                     if usual and (block.startswith((b"\xff\xfe", b"\xfe\xff")) or utf16):
