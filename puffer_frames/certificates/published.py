@@ -26,9 +26,10 @@ from puffer_frames.certificates.text import (
     what_text,
 )
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, FileTakenError, UncoveredFrameError, short_traceback
-from puffer_frames.frames.csv_texts import TextRoles
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.csv_texts import AS_THEY_ARE, TextRoles
 from puffer_frames.frames.files import format_of, level_kinds, read_rows, write_text
-from puffer_frames.frames.matching import unknown_names
+from puffer_frames.frames.matching import compare
 from puffer_frames.numbers.arguments import check_flag
 from puffer_frames.numbers.presentation import pairs_text, plain, shown, shown_names
 
@@ -84,7 +85,7 @@ def croissant_record(certificate: Fields, path: Path, /, *, url: str | None, lic
     ArgumentError
         For another file than Parquet or CSV, and for an address or a licence that is no text.
     UncoveredFrameError
-        For a file with a column that the certificate does not know.
+        For a file that is not the release, nor declared as derived from it.
     OSError, TableFileError
         Where the file cannot be read.
     """
@@ -97,15 +98,7 @@ def croissant_record(certificate: Fields, path: Path, /, *, url: str | None, lic
             "the file", rule="Parquet or CSV", got=f"a {kind}" if kind == "folder" else f"a file of {kind}",
             hint="Write the release to one file of these formats.",
         )  # fmt: skip
-    roles = TextRoles(exact=(*certificate.kept, *certificate.given, *certificate.channels))  # 02100 is no number
-    rows = read_rows(path, schema={}, streaming=True, roles=roles)
-    if unknown_names(rows, known=certificate.public + certificate.kept + certificate.given, rows=certificate.rows):
-        raise UncoveredFrameError(
-            "the columns of the file",
-            rule="columns of the certificate",
-            got="another one",
-            hint="Name the file of this release.",
-        )
+    rows = _released_rows(certificate, path, kind)
     record: dict[str, Any] = {
         "@context": dict(_CONTEXT),
         "@type": "sc:Dataset",
@@ -132,6 +125,29 @@ def croissant_record(certificate: Fields, path: Path, /, *, url: str | None, lic
         "rai:dataUseCases": certificate.intended_use and [shown(certificate.intended_use)],
     }
     return record | {name: text for name, text in said.items() if text}
+
+
+def released_roles(certificate: Fields, /) -> TextRoles:
+    """How the columns of a released CSV file are read: kept texts and labels as they are written."""
+    return TextRoles(exact=(*certificate.kept, *certificate.given, *certificate.channels))
+
+
+def _released_rows(certificate: Fields, path: Path, kind: str) -> NativeFrame:
+    """The rows of a file that is the release, or is declared as derived from it; raises UncoveredFrameError."""
+    known, found = certificate.public + certificate.kept + certificate.given, "uncovered"
+    for roles in (released_roles(certificate), AS_THEY_ARE):  # another version may have written numbers otherwise
+        rows = read_rows(path, schema={}, streaming=True, roles=roles)
+        frame = path if kind == "parquet" else rows
+        found = compare(frame, known=known, rows=certificate.rows, value=certificate.fingerprint)
+        if found == "intact" or (found == "derived" and certificate.derived):
+            return rows
+    names = found == "uncovered"
+    raise UncoveredFrameError(
+        "the columns of the file" if names else "the file",
+        rule="columns of the certificate" if names else "the release of the certificate, as it was written",
+        got="another one" if names else "other values, rows or another order",
+        hint="Name the file of this release." + " A CSV file with dates or times: write it as Parquet." * (not names),
+    )
 
 
 TABLE = ("table", "table-derived")
@@ -626,7 +642,8 @@ class Published(Fields):
         ArgumentError
             For another kind of file, and for an address or a licence that is no text.
         UncoveredFrameError
-            For a file with a column that the certificate does not know.
+            For a file that is not the release, nor declared as derived from it: a column that the certificate does not
+            know, or other values, such as the raw ones.
         OSError, TableFileError
             Where the file cannot be read.
 

@@ -73,7 +73,7 @@ class Dialect:
             )
         try:
             "".encode(self.encoding)  # rot13 and hex are no encodings of texts
-        except LookupError:
+        except (LookupError, ValueError):
             raise ArgumentError(
                 "encoding", rule="one that Python knows", got=repr(self.encoding), hint="Write latin-1, or utf-16."
             ) from None
@@ -315,12 +315,12 @@ def _by_role(name: str, texts: pl.Series, roles: TextRoles, dialect: Dialect) ->
 def check_names_of(file: str, names: Sequence[str], /) -> None:
     """Raise ArgumentError where two columns of a file have one name."""
     if len(set(names)) < len(names):
-        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        second = next(k for k, name in enumerate(names) if name in names[:k])
         raise ArgumentError(
             f"the column names of {file!r}",
             rule="different from one another",
-            got=f"{twice!r} twice" if re.search(r"[^\W\d_]", twice) else "a number twice",  # it may be a value
-            hint="Rename or drop one of the two columns in the file.",
+            got=f"one name twice, of columns {names.index(names[second]) + 1} and {second + 1}",  # it may be a value
+            hint="Rename or drop one of them in the file; write a first line of names where it has none.",
         )
 
 
@@ -586,9 +586,9 @@ def what_is_wrong(path: Path, dialect: Dialect = AS_USUAL, /) -> TableFileError 
     try:
         with dialect.opened(path) as file:
             while block := file.read(1 << 20):
-                if not text and block.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")):
-                    ends = "End its name in .csv.gz, or .csv.zst, which are read too."
-                    return _refused(path, "text", "a compressed file", ends)
+                if found := next((_KINDS[mark] for mark in _KINDS if not text and block.startswith(mark)), None):
+                    hint = "Give it the end of name of its format, such as .csv.gz or .xlsx."
+                    return _refused(path, "a CSV file", f"one of the format {found}", hint)
                 try:
                     utf16 = not text and b"\0" in block.partition(b"\n")[0]  # later it may be in a field
                     if usual and (block.startswith((b"\xff\xfe", b"\xfe\xff")) or utf16):
@@ -642,6 +642,8 @@ def _odd_row(path: Path, dialect: Dialect) -> TableFileError | None:
     return _other_separator(path, first[0], dialect) if len(first) == 1 else None
 
 
+_KINDS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"PK\3\4": "zip (as Excel's)", b"PAR1": "Parquet"}
+"""Formats of files that may have the name of another one, by their first bytes."""
 _NOT_PACKED = (gzip.BadGzipFile, EOFError, zlib.error)
 """What is raised of a file whose name says gzip, or zstd."""
 

@@ -91,6 +91,10 @@ def format_of(path: Path, /) -> Format:
 
     Raises ArgumentError for another end.
     """
+    if any("\ud800" <= letter <= "\udfff" for letter in str(path)):
+        raise ArgumentError(
+            "the name of a table file", rule="in UTF-8, which its readers take", got="other bytes", hint="Rename it."
+        )
     if path.is_dir():
         return "folder"
     found = SUFFIXES.get(path.suffix.lower())
@@ -224,18 +228,20 @@ def _by_pandas(path: Path, kind: Format) -> pl.DataFrame:
     for name, column in table.items():
         try:
             columns[str(name)] = found = _of_one_kind(column)
-        except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
+        except OverflowError:
+            raise _several_types(str(name), "whole numbers beyond 64 bits") from None
+        except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError):
             raise _several_types(str(name)) from None
         if kind != "Excel" and found.dtype == pl.String:  # SPSS and Stata have no other mark for a missing text
             columns[str(name)] = found.set(found == "", None)
     return pl.DataFrame(columns)
 
 
-def _several_types(name: str) -> TableFileError:
+def _several_types(name: str, got: str = "several types") -> TableFileError:
     return TableFileError(
         f"the column {name!r}",
         rule="of one type, and with a label for each value or for none",
-        got="several types",
+        got=got,
         hint="Mend it in the file, or write the table as CSV, where all entries are text.",
     )
 
@@ -320,8 +326,9 @@ def check_writable(frame: NativeFrame, names: Collection[str], path: Path, /) ->
         tried = column.head(1)
         if dtype.is_temporal():
             tried = pl.concat([column.min(), column.max()])
+        rows = tried.collect()
         try:
-            tried.collect().write_csv(io.BytesIO())
+            rows.write_csv(io.BytesIO())
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
             far = " with times beyond the calendar" if isinstance(dtype, (pl.Date, pl.Datetime)) else ""
             raise TableFileError(
@@ -427,7 +434,7 @@ def _as_one_of(path: Path, kind: Format) -> Iterator[None]:
 
 def _unreadable(path: Path, rule: str) -> TableFileError:
     return TableFileError(
-        f"the input {path.name!r}",
+        f"the input {path.name or str(path)!r}",
         rule=rule,
         got="something else",
         hint="See whether the file is whole, and of the format that its name says.",

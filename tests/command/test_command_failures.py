@@ -1,6 +1,7 @@
 """Exit codes, what is said, and that nothing is half written or destroyed."""
 
 import errno
+import gzip
 import itertools
 import json
 import os
@@ -77,6 +78,11 @@ FAILURES = [
     (["release", "wrong.parquet", "out.parquet", *ASKED], 3, "TableFileError", "a Parquet file"),
     (["release", "wrong.arrow", "out.parquet", *ASKED], 3, "TableFileError", "an Arrow file"),
     (["release", "empty.csv", "out.parquet", *ASKED], 3, "TableFileError", "an empty file"),
+    (["release", "packed.csv", "out.parquet", *ASKED], 3, "TableFileError", "of the format gzip"),
+    (["release", "damaged.parquet", "o.csv", *ASKED, "--keep", "occupation"], 3, "ComputeError", "may be damaged"),
+    (["release", "a\udcff.parquet", "out.parquet", *ASKED], 2, "ArgumentError", "in UTF-8"),
+    (["release", "in.csv", "o.csv", *ASKED, "--encoding", "undefined"], 2, "ArgumentError", "Python knows"),
+    (["verify", "."], 1, "UncoveredFrameError", "--certificate"),
     ([*RELEASE, *ASKED, "--config", "no.toml"], 3, "FileNotFoundError", "no.toml"),
     ([*RELEASE, "--plan", "no.json"], 3, "FileNotFoundError", "no.json"),
     ([*RELEASE, "--plan", "wrong.json"], 3, "PlanFileError", "plan file"),
@@ -113,6 +119,11 @@ def test_failures(folder, words, code, kind, said):
     for name in ("wrong.parquet", "wrong.arrow", "wrong.json"):
         (folder / name).write_text("{}")
     (folder / "empty.csv").write_text("")
+    (folder / "packed.csv").write_bytes(gzip.compress(b"race,age\na,1\n"))
+    raw, chunk = bytearray((folder / "in.parquet").read_bytes()), pq.read_metadata("in.parquet").row_group(0).column(2)
+    end = (chunk.dictionary_page_offset or chunk.data_page_offset) + chunk.total_compressed_size
+    raw[end - 20 : end] = b"\xff" * 20
+    (folder / "damaged.parquet").write_bytes(raw)
     (folder / "none.csv").write_text("race,age\n")
     (folder / "missing.csv").write_text("race,age\na,1\nb,\na,3\n")
     (folder / "text.csv").write_text("race,age\na,young\nb,old\na,old\n")

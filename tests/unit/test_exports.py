@@ -285,3 +285,19 @@ def test_refused_files(released, tmp_path):
     pd.DataFrame({"group": ["a"], "score": [1.0]}).to_csv(tmp_path / "raw.csv", index=False)
     with pytest.raises(UncoveredFrameError, match="columns of the certificate"):
         certificate.to_croissant(tmp_path / "raw.csv")
+
+
+def test_other_values_than_those_of_the_release_are_not_described(tmp_path):
+    """The raw columns under the same names would be said to have noise."""
+    raw = PEOPLE.rename(columns={"town": "zip"})
+    found = raw.puffer.privatize(secret="group", public="score", layout=Layout(keep="zip"), epsilon=1.0)
+    certificate = found.puffer.certificate
+    raw[["score", "zip"]].to_csv(tmp_path / "raw.csv", index=False)
+    raw[["score", "zip"]].head(7).to_parquet(tmp_path / "raw.parquet")
+    for name in ("raw.csv", "raw.parquet"):
+        with pytest.raises(UncoveredFrameError, match="got other values"):
+            certificate.to_croissant(tmp_path / name)
+    found["zip"] = "02199"
+    derived = certificate.attach(found, derived=True)
+    derived.to_parquet(tmp_path / "derived.parquet")
+    assert derived.puffer.certificate.to_croissant(tmp_path / "derived.parquet")["recordSet"]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from puffer_frames.certificates.forms import number_plain
+from puffer_frames.certificates.published import released_roles
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.text import certificate_title, headline
 from puffer_frames.doors.command.options import (
@@ -163,11 +164,6 @@ def write(released: NativeFrame, path: Path, /, *, folder: bool, new: bool, name
             write_csv(rows, path, beside(path), text + "\n", new=new, named=named)
     named()
     return certificate
-
-
-def released_roles(certificate: Certificate, /) -> TextRoles:
-    """How the columns of a released CSV file are read: kept texts and labels as they are written."""
-    return TextRoles(exact=(*certificate.kept, *certificate.given, *certificate.channels))
 
 
 def say_types(released: NativeFrame, path: Path, certificate: Certificate, /) -> None:

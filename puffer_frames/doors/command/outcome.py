@@ -103,7 +103,8 @@ def failed(error: BaseException, /) -> Outcome:
         code = 128 + error.number if isinstance(error, StoppedError) else code
     else:
         code, parts = FILES, {}
-        text = f"a fault, {kind}; with PUFFER_FULL_TRACEBACK=1 in the environment it is shown in full"
+        damaged = " (the table may be damaged)" if kind == "ComputeError" else ""  # of Polars, while it reads
+        text = f"a fault, {kind}{damaged}; with PUFFER_FULL_TRACEBACK=1 in the environment it is shown in full"
     about = {"kind": kind, "message": text, **parts}
     return Outcome(status=STATUS.get(code, STATUS[INTERRUPTED]), code=code, text=text, more={"error": about})
 

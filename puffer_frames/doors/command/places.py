@@ -24,7 +24,8 @@ BESIDE = ".certificate.json"
 
 def beside(path: Path, /) -> Path:
     """The path of a table's certificate."""
-    return path.with_name(path.name + BESIDE)
+    whole = path if path.name else path.absolute()  # of the working directory
+    return whole.parent / (whole.name + BESIDE)
 
 
 def written(path: Path, /) -> list[Path]:
