@@ -50,7 +50,7 @@ class ArgumentError(PufferError, ValueError):
 
 
 class FileTakenError(ArgumentError):
-    """A new file would have the name of one that is there, which may not be replaced; nothing was written."""
+    """A new file would have the name of one that is there, or that another run is writing; nothing was written."""
 
 
 class ArgumentTypeError(PufferError, TypeError):

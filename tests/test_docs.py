@@ -110,5 +110,12 @@ def test_public_functions_document_their_parts():
                 assert part in documented, f"{name} lacks {part}"
 
 
+def test_files_that_pages_name_are_there():
+    files = {path.as_posix() for path in ROOT.glob("*/**/*.py") if ".venv" not in path.parts}
+    pages = [ROOT / "CONTRIBUTING.md", *(path for path in (ROOT / "docs").glob("*.md") if path.stem != "extend")]
+    named = {(page.name, name) for page in pages for name in re.findall(r"`([\w/]+\.py)`", page.read_text("utf-8"))}
+    assert {(page, name) for page, name in named if not any(file.endswith(f"/{name}") for file in files)} == set()
+
+
 def test_version_is_in_the_changelog():
     assert f"## {puffer_frames.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

@@ -189,7 +189,8 @@ class Fields:
     observed: Mapping[str, _Measured]
     """What it measured under the observed frequencies of the released rows, per column, whatever was asked for."""
     adds_up: bool
-    """Whether the epsilons of several releases of the same values add."""
+    """Whether the epsilons of several releases of each column alone add; those of whole rows do where `facts.joint` is
+    "coupled"."""
     statements: Annotated[tuple[Annotated[Statement, _SAID], ...], limits(minItems=1)]
     """What the guarantee rests on and what it leaves out."""
     reproducible: bool

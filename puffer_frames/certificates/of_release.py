@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.errors import KeptColumnWarning, PufferWarning, RowOrderWarning, UnreadColumnWarning
 from puffer_frames.numbers.arguments import Target
-from puffer_frames.numbers.presentation import rounded_up, shown, shown_names
+from puffer_frames.numbers.presentation import shown, shown_names
 from puffer_frames.priors.pairs import ProtectedPairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.cautions import FEWEST_ROWS, LARGE_EPSILON, few_rows
 from puffer_frames.scales.drift import Batch
 
 _MOST_NAMED = 6
-_LARGEST_LOSS = 30.0
-"""Beyond this the factor of odds is no figure that anybody reads."""
 
 
 def is_warned(warnings: Sequence[PufferWarning], kind: type[PufferWarning], /) -> bool:
@@ -69,11 +66,3 @@ def left_out(
         yield say("kept", kept=shown_names(keep))
     if nulls == "drop":
         yield say("nulls", entry=entry)
-
-
-def odds_of(loss: float, /) -> str:
-    """A pure loss in words: by how much it may change odds, rounded up."""
-    if loss == math.inf:
-        return "no bound"
-    factor = f"e^{loss:g}" if loss >= _LARGEST_LOSS else f"at most {rounded_up(math.exp(loss), digits=3):g}"
-    return f"pure loss at most {loss:g}, odds change by a factor of {factor}"

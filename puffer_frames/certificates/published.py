@@ -26,6 +26,7 @@ from puffer_frames.certificates.text import (
     what_text,
 )
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, FileTakenError, UncoveredFrameError, short_traceback
+from puffer_frames.frames.csv_texts import TextRoles
 from puffer_frames.frames.files import format_of, level_kinds, read_rows, write_text
 from puffer_frames.frames.matching import unknown_names
 from puffer_frames.numbers.arguments import check_flag
@@ -96,7 +97,8 @@ def croissant_record(certificate: Fields, path: Path, /, *, url: str | None, lic
             "the file", rule="Parquet or CSV", got=f"a {kind}" if kind == "folder" else f"a file of {kind}",
             hint="Write the release to one file of these formats.",
         )  # fmt: skip
-    rows = read_rows(path, schema={}, streaming=True)
+    roles = TextRoles(exact=(*certificate.kept, *certificate.given, *certificate.channels))  # 02100 is no number
+    rows = read_rows(path, schema={}, streaming=True, roles=roles)
     if unknown_names(rows, known=certificate.public + certificate.kept + certificate.given, rows=certificate.rows):
         raise UncoveredFrameError(
             "the columns of the file",

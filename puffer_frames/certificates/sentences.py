@@ -93,8 +93,8 @@ CHANNEL_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "channel-clipped": ("done", "Values beyond the domain were moved to its ends first."),
     "channel-draw": (
         "technical",
-        "Each level was drawn with 62 bits of AES-256 in counter mode, so that its probability is a whole multiple of "
-        "2**-62, exactly.",
+        "How the levels are drawn: each with 62 random bits, which come from AES-256 in counter mode, a standard "
+        "cipher. Each probability is a whole multiple of 2^-62, exactly.",
     ),
 }
 """Kind and text per sentence, a part of `sentences.SENTENCES`."""
@@ -131,7 +131,8 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "table-few-attacked": (
         "not covered",
         "NO ATTACK WAS TRIED ON {secrets}: too few of their rows could be held out. How well an attacker guesses these "
-        "is not known; the AUC printed here is of the other secrets.",
+        "is not known; the AUC printed here is of the other secrets. It takes {held} held-out rows of a secret to "
+        "try, which about {rows} rows of it in the table would give.",
     ),
     "table-changed": (
         "measured",

@@ -34,6 +34,8 @@ _NEARLY = 1e-9
 """What rounding makes of a loss that is what was asked for."""
 _EQUAL = 1.005
 """Scales whose ratio is below this are as good as the same."""
+_LARGEST_LOSS = 13.8
+"""Beyond this the factor of odds is no figure that anybody reads."""
 _FEW_COLUMNS = 4
 """With more columns than this, one line says what the noise leaves of all of them."""
 COSTS = {
@@ -358,24 +360,33 @@ def _measured_rows(certificate: Fields) -> list[tuple[str, str]]:
     several = len(certificate.scales) > 1
     channel = certificate.theorem == "channel" or bool(certificate.table)
     joint = certificate.facts.whole_rows or (channel and len(certificate.public) > 1)
-    label = "proved" if is_proved(certificate) else "measured"
-    of_rows = " of the columns of a row together"
+    label, delta, epsilon = "proved" if is_proved(certificate) else "measured", certificate.delta, certificate.epsilon
+    of_rows = ", all columns of a row together"
     for column, beliefs in list(certificate.verified.items())[: 1 if joint else None]:
-        of = of_rows if joint else f" of {shown(column)} alone" if several else ""
+        of = of_rows if joint else f", {shown(column)} alone" if several else ""
         losses: dict[str, list[str]] = {}
         for belief, found in beliefs.items():
-            loss = measured_text(found, delta=certificate.delta)
+            loss = measured_text(found, delta=delta)
             if channel:
-                loss = f"pure loss at most {plain(certificate.epsilon)}"
-                if certificate.delta:
-                    loss = f"delta at most {plain(certificate.delta)} at epsilon {plain(certificate.epsilon)}"
-            losses.setdefault(f"{loss}{of}", []).append(belief)
+                loss = f"delta at most {plain(delta)} at epsilon {plain(epsilon)}" * bool(delta)
+                loss = loss or f"pure loss at most {plain(epsilon)}"
+            loss = loss if delta else odds_of(epsilon if channel else found.pure_loss.upper, loss)
+            losses.setdefault(loss, []).append(belief)
         rows += [
-            (label, f"{', '.join(names)} belief{'s' * (len(names) > 1)}: {loss}") for loss, names in losses.items()
+            (label, f"{', '.join(names)} belief{'s' * (len(names) > 1)}{of}: {loss}") for loss, names in losses.items()
         ]
     for column, found in list(certificate.observed.items())[: 1 if joint else None]:
         if certificate.verified.get(column, {}).get("empirical") != found:
-            of = of_rows if joint else f" of {shown(column)} alone" if several else ""
-            loss = measured_text(found, delta=certificate.delta)
-            rows.append(("measured", f"observed frequencies of the released rows: {loss}{of}"))
+            of = of_rows if joint else f", {shown(column)} alone" if several else ""
+            loss = measured_text(found, delta=delta)
+            loss = loss if delta else odds_of(found.pure_loss.upper, loss)
+            rows.append(("measured", f"observed frequencies of the released rows{of}: {loss}"))
     return rows
+
+
+def odds_of(loss: float, text: str = "", /) -> str:
+    """A pure loss for somebody who knows no such word, rounded up, and the word, or this text."""
+    text = text or ("no bound" if loss == math.inf else f"pure loss at most {loss:g}")
+    if loss > _LARGEST_LOSS:
+        return text
+    return f"the odds of two secrets change by a factor of at most {rounded_up(math.exp(loss), digits=3):,g} ({text})"

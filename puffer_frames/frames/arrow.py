@@ -138,7 +138,10 @@ def stored_array(array: Any, /, *, name: str) -> Any:
     """An Arrow array of pandas, without extension types and views; raises ArgumentTypeError as `readable`."""
     column = readable(pa.table({name: array.__arrow_array__()})).column(0)
     wide = bare_type(column.type, views=False)
-    return pd.arrays.ArrowExtensionArray(column if wide.equals(bare_type(column.type)) else column.cast(wide))
+    try:
+        return pd.arrays.ArrowExtensionArray(column if wide.equals(bare_type(column.type)) else column.cast(wide))
+    except pa.ArrowNotImplementedError:  # older versions of PyArrow, of nested views
+        raise _error(name, f"the type {str(column.type).partition('<')[0]} of views") from None
 
 
 _PANDAS = b"pandas"

@@ -11,19 +11,21 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, ColumnTypeError, PriorError, SuspectValuesWarning, TableFileError, warn
 from puffer_frames.frames.columns import MISSING, REST, not_found, rows_text
 
 _FIRST = 1000
 """Rows that mostly say whether a column holds numbers."""
+_LONGEST = 2**31 - 1
+"""Characters of a field that the module `csv` reads."""
 PACKED = (".csv.gz", ".csv.zst")
 """Ends of names of CSV files that are compressed."""
 _SEPARATORS = {"tab": "\t", "\\t": "\t"}
@@ -70,7 +72,7 @@ class Dialect:
                 hint=f"Say --{other}, too: the file has two.",
             )
         try:
-            codecs.lookup(self.encoding)
+            "".encode(self.encoding)  # rot13 and hex are no encodings of texts
         except LookupError:
             raise ArgumentError(
                 "encoding", rule="one that Python knows", got=repr(self.encoding), hint="Write latin-1, or utf-16."
@@ -80,19 +82,14 @@ class Dialect:
 
     @classmethod
     def of(cls, found: Mapping[str, Any], /) -> Dialect:
-        """From options by their names; the texts of `null_values` are as `NA` or `income=9999999`."""
-        marks: dict[str | None, tuple[str, ...]] = {}
-        for entry in _listed(found.get("null_values", ())):
-            name, equals, mark = entry.rpartition("=")
-            key = name if equals else None
-            marks[key] = (*marks.get(key, ()), mark)
+        """From options by their names."""
         given = {
             name: found[name] for name in ("separator", "decimal", "thousands", "encoding", "comment") if name in found
         }
         for name, value in given.items():
             if not isinstance(value, str):
                 raise ArgumentError(name, rule="a text", got=f"a {type(value).__name__}", hint=f'Write {name} = "...".')
-        return cls(null_values=marks, **given)
+        return cls(null_values=marks_of(found.get("null_values", ())), **given)
 
     def opened(self, path: Path, /) -> BinaryIO:
         """The bytes of a file, decompressed."""
@@ -111,19 +108,23 @@ class Dialect:
         with self.opened(path) as file:
             return io.BytesIO(file.read().decode(self.encoding).encode())
 
-    def rows(self, path: Path, /) -> Iterator[tuple[int, list[str]]]:
+    def rows(self, path: Path, /, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
         """The number of a line, and its fields, one by one; raises UnicodeError and csv.Error."""
         encoding = "utf-8-sig" if codecs.lookup(self.encoding).name == "utf-8" else self.encoding
         with self.opened(path) as file, io.TextIOWrapper(file, encoding=encoding, newline="") as text:
             lines = (line for line in text if self.comment is None or not line.startswith(self.comment))
-            reader = csv.reader(lines, delimiter=self.separator)
-            for row in reader:
-                yield reader.line_num, row
+            reader = csv.reader(lines, delimiter=self.separator, strict=strict)
+            usual = csv.field_size_limit(_LONGEST)
+            try:
+                for row in reader:
+                    yield reader.line_num, row
+            finally:
+                csv.field_size_limit(usual)
 
-    def without_marks(self, name: str, texts: pl.Series, /) -> pl.Series:
-        """With nulls for the texts that stand for missing values in this column."""
+    def marks_in(self, name: str, texts: pl.Series, /) -> list[str]:
+        """The texts for missing values that this column has."""
         marks = [*self.null_values.get(None, ()), *self.null_values.get(name, ())]
-        return texts.set(texts.is_in(marks), None) if marks else texts
+        return texts.filter(texts.is_in(marks)).unique(maintain_order=True).to_list() if marks else []
 
     def codes_of(self, name: str, dtype: pl.DataType, /) -> dict[str, Any]:
         """The texts for missing values of one column that its type writes so itself, with the values that they are."""
@@ -141,7 +142,8 @@ class Dialect:
             grouped = rf"^\s*[+-]?\d{{1,3}}(?:{re.escape(self.thousands)}\d{{3}})+(?:{point}\d*)?\s*$"
             plain = texts.str.replace_all(self.thousands, "", literal=True)
             texts = texts.zip_with(~texts.str.contains(grouped).fill_null(value=False), plain)
-        if self.decimal != ".":
+        if self.decimal != ".":  # a point that is left is neither mark
+            texts = texts.str.replace_all(r"\.(\d)|(\d)\.", "${1}${2},,")
             texts = texts.str.replace(rf"^(\s*[+-]?\d*){point}(\d+)", "${1}.${2}")
         return texts
 
@@ -151,14 +153,36 @@ DIALECT = ("separator", "decimal", "thousands", "encoding", "null_values", "comm
 """The fields of `Dialect`, which are options of the command."""
 
 
+def marks_of(entries: Any, /) -> dict[str | None, tuple[str, ...]]:
+    """Texts for missing values by column, of None in every one: from texts as `NA` or `income=9`, or as in Python."""
+    marks: dict[str | None, tuple[str, ...]] = {}
+    if isinstance(entries, Mapping):
+        for name, codes in entries.items():
+            listed = codes if isinstance(codes, (list, tuple)) else [codes]
+            if not listed or not all(isinstance(code, (str, int, float)) for code in listed):
+                raise _no_codes("others, or none")
+            marks[name] = tuple(str(code).lower() if isinstance(code, bool) else str(code) for code in listed)
+        return marks
+    for entry in _listed(entries):
+        name, equals, mark = entry.rpartition("=")
+        key = name if equals else None
+        marks[key] = (*marks.get(key, ()), mark)
+    return marks
+
+
+def _no_codes(got: str) -> ArgumentError:
+    rule, hint = "texts, or texts and numbers by column", 'Write ["NA"], or {income = [-9]}.'
+    return ArgumentError("null_values", rule=rule, got=got, hint=hint)
+
+
 _AMBIGUOUS = re.compile(r"=[^,]*,\d+(?:,|$)")
 
 
 def _listed(entries: Any) -> Iterable[str]:
     """Texts, of which one may be several with commas between them."""
-    texts = [entries] if isinstance(entries, str) else list(entries)
-    if not all(isinstance(text, str) for text in texts):
-        raise ArgumentError("null_values", rule="texts", got="others", hint='Write null_values = ["NA", "income=-9"].')
+    texts = [entries] if isinstance(entries, str) else entries
+    if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) for text in texts):
+        raise _no_codes("others")
     if any(_AMBIGUOUS.search(text) for text in texts):
         raise ArgumentError(
             "null_values",
@@ -188,15 +212,24 @@ class TextRoles:
     coded: bool = False
     """Whether texts for missing values stay where they are values of a column, for Python to read them as null."""
     alone: bool = False
-    """Whether columns without a role are left out, if those with one are all there."""
+    """Whether the values of columns without a role are left out, if those with one are all there; certificates name
+    these columns."""
 
 
 AS_THEY_ARE = TextRoles()
 """Without roles every column whose texts are numbers becomes one of numbers."""
 
 
-def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles, dialect: Dialect = AS_USUAL) -> pl.DataFrame:
-    """The rows of a CSV file.
+def read_csv(
+    path: Path,
+    /,
+    *,
+    types: Mapping[str, Any],
+    roles: TextRoles,
+    dialect: Dialect = AS_USUAL,
+    marks: dict[str, list[str]] | None = None,
+) -> pl.DataFrame:
+    """The rows of a CSV file; `marks` is given the texts for missing values that each column has.
 
     Raises TableFileError for what is no table in UTF-8 with commas, has no rows, or rows with more or fewer fields than
     the first line, and for texts that do not fit the given types; ArgumentError for two columns of one name;
@@ -216,11 +249,11 @@ def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles, diale
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeError, csv.Error, *_NOT_PACKED):
         raise what_is_wrong(path, dialect) or _unfit(path) from None
     names = table.columns
-    _check_line_ends(path, source, table)
-    if len(names) > 1 and table.to_series(-1).null_count() and (wrong := what_is_wrong(path, dialect)) is not None:
-        raise wrong  # Polars reads a row with too few fields, such as one that was cut off, as one with nulls
     if roles.alone:
         _check_commas(path, names, dialect)
+    _check_marks(path, source, table, dialect)
+    if len(names) > 1 and table.to_series(-1).null_count() and (wrong := what_is_wrong(path, dialect)) is not None:
+        raise wrong  # Polars reads a row with too few fields, such as one that was cut off, as one with nulls
     for name in (*types, *filter(None, dialect.null_values)):
         if name not in names:
             raise not_found("schema" if name in types else "null_values", name, names)
@@ -230,20 +263,30 @@ def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles, diale
     if roles.public == (REST,) and REST not in names:
         roles = replace(roles, public=tuple(name for name in names if name not in {*roles.exact, *roles.plain}))
     wanted = {*roles.exact, *roles.public, *roles.plain}
-    kept = [name for name in names if name in wanted] if roles.alone and wanted <= set(names) else names
-
+    alone = roles.alone and wanted <= set(names) and roles.public != (REST,)  # which may mean the others, too
+    kept = [name for name in names if name in wanted] if alone else names
+    held = {name: dialect.marks_in(name, table[name]) for name in kept if table[name].dtype == pl.String}
+    if marks is not None:
+        marks |= {name: own for name, own in held.items() if own}
     return pl.DataFrame(
-        {name: _column(name, table[name].alias("texts"), types.get(name), roles, dialect) for name in kept}
+        {
+            name: _column(name, table[name].alias("texts"), types.get(name), roles, dialect, held.get(name, []))
+            if name in kept
+            else pl.repeat(None, len(table), dtype=pl.Null, eager=True)
+            for name in names
+        }
     )
 
 
-def _column(name: str, texts: pl.Series, dtype: Any, roles: TextRoles, dialect: Dialect) -> pl.Series:
-    """A column of a given type, or by what it is for."""
+def _column(
+    name: str, texts: pl.Series, dtype: Any, roles: TextRoles, dialect: Dialect, marks: Sequence[str]
+) -> pl.Series:
+    """A column of a given type, or by what it is for; without these marks."""
     if getattr(dtype, "time_zone", None) is not None:  # Polars reads such texts as moments in UTC, without saying so
         return texts.dt.replace_time_zone("UTC")
     if texts.dtype != pl.String:
         return texts
-    there = dialect.without_marks(name, texts)
+    there = texts.set(texts.is_in(marks), None) if marks else texts
     if dtype is None:
         found = _by_role(name, there, roles, dialect)
     else:
@@ -282,23 +325,59 @@ _BLOCK = 1 << 24
 _ENDS = ("\r", "\n", "\r\n")
 
 
-def _check_line_ends(path: Path, source: Path | io.BytesIO, table: pl.DataFrame, /) -> None:
-    """Raise TableFileError for a carriage return that Polars has left out, and that is no line end, or may be none.
+def _check_marks(path: Path, source: Path | io.BytesIO, table: pl.DataFrame, dialect: Dialect, /) -> None:
+    """Raise TableFileError for a carriage return or a quotation mark that Polars has left out, and that says something.
 
-    It leaves out one before any comma. **Cost**: a pass over the bytes; one over the texts where not all is plain.
+    It leaves out a carriage return before any comma, and quotation marks in a quoted field that are not doubled.
+    **Cost**: a pass over the bytes; more where some marks are in fields without quotation marks.
     """
+    held, quotes, plain = np.zeros(len(_ENDS), dtype=np.int64), 0, True
     with _begun(source) as file:
-        if not any(b"\r" in block for block in iter(partial(file.read, _BLOCK), b"")):
-            return
-    held, last = np.zeros(len(_ENDS), dtype=np.int64), b""
-    with _begun(source) as file:
-        while block := file.read(_BLOCK):
-            returns, newlines = (np.frombuffer(last + block, dtype=np.uint8) == ord(end) for end in "\r\n")
-            marks = (returns[len(last) :], newlines[len(last) :], returns[:-1] & newlines[1:])
-            held += list(map(np.count_nonzero, marks))
-            last = block[-1:]
-    if (held == held[0]).all():
-        return
+        while block := file.read(_BLOCK) + file.readline():  # to the end of a line
+            data = np.frombuffer(block, dtype=np.uint8)
+            returns, newlines = data == ord("\r"), data == ord("\n")
+            held += list(map(np.count_nonzero, (returns, newlines, returns[:-1] & newlines[1:])))
+            places = np.flatnonzero(data == ord('"'))
+            plain = plain and _are_at_ends(data, places, quotes % 2 == 1, dialect.separator)
+            quotes += len(places)
+    if not plain or quotes % 2:
+        _check_quotes(path, dialect)
+    if held[0] and not (held == held[0]).all():
+        _check_line_ends(path, source, table, held)
+
+
+def _are_at_ends(data: NDArray[np.uint8], places: NDArray[np.int64], within: bool, separator: str) -> bool:
+    """Whether quotation marks stand at both ends of fields, and in these doubled."""
+    if not len(places):
+        return True
+    first = np.flatnonzero(np.diff(places, prepend=-2) > 1)
+    last = np.append(first[1:], len(places)) - 1
+    ends = np.zeros(256, dtype=np.bool_)
+    ends[[ord(separator), *b"\r\n"]] = True
+    beside = np.concatenate([[True], ends[data], [True]])
+    before, after = beside[places[first]], beside[places[last] + 2]
+    odd, inside = (last - first) % 2 == 0, (first + within) % 2 == 1
+    return bool(np.where(inside, ~odd | after, before & (odd | after)).all())
+
+
+def _check_quotes(path: Path, dialect: Dialect) -> None:
+    """Raise TableFileError for a quotation mark in a quoted field that is not doubled; in others it is text."""
+    line = 0
+    try:
+        for end, _ in dialect.rows(path, strict=True):
+            line = end
+    except csv.Error as error:
+        if "limit" not in str(error):  # of the length of a field
+            raise _refused(
+                path,
+                "a CSV file whose fields that begin with a quotation mark end with one, and have it doubled in between",
+                f"another one in the row of line {line + 1}",
+                'Write "" for each quotation mark in a field between quotation marks.',
+            ) from None
+
+
+def _check_line_ends(path: Path, source: Path | io.BytesIO, table: pl.DataFrame, held: NDArray[np.int64], /) -> None:
+    """Raise TableFileError for a carriage return that is no line end, or may be none; `held` are those of the file."""
     texts = pl.DataFrame({str(k): own for k, own in enumerate(table.get_columns()) if own.dtype == pl.String})
     for k, end in enumerate(_ENDS):
         counts = texts.select(pl.all().str.count_matches(end, literal=True).sum()).rows()
@@ -429,6 +508,9 @@ def _public(name: str, texts: pl.Series, dialect: Dialect) -> pl.Series:
         if found is None:
             return texts
         _warn_of_marks(name, found.null_count() - texts.null_count())
+    if found.dtype == pl.Float64 and (rows := int(found.is_nan().sum())):
+        found = found.fill_nan(None)
+        _warn_of_marks(name, rows)
     if found.dtype != pl.Boolean and (coded := int(texts.str.contains(r"^[+-]?0[0-9]").sum())):
         warn(
             SuspectValuesWarning(
@@ -486,14 +568,14 @@ def what_is_wrong(path: Path, dialect: Dialect = AS_USUAL, /) -> TableFileError 
         with dialect.opened(path) as file:
             while block := file.read(1 << 20):
                 try:
-                    if usual and (block.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in block):
+                    utf16 = not text and b"\0" in block.partition(b"\n")[0]  # later it may be in a field
+                    if usual and (block.startswith((b"\xff\xfe", b"\xfe\xff")) or utf16):
                         raise UnicodeError
                     text = decoder.decode(block)
                     lines += text.count("\n")
                 except UnicodeError as error:
                     start = getattr(error, "start", 0)
                     line = lines + block[:start].count(b"\n")
-                    utf16 = b"\0" in block
                     return _refused(
                         path,
                         f"text in {'UTF-8' if usual else dialect.encoding}",
@@ -535,7 +617,7 @@ def _odd_row(path: Path, dialect: Dialect) -> TableFileError | None:
                 )
     except csv.Error:
         pass
-    return None
+    return _other_separator(path, first[0], dialect) if len(first) == 1 else None
 
 
 _NOT_PACKED = (gzip.BadGzipFile, EOFError, zlib.error)

@@ -56,7 +56,7 @@ def _read_spss(path: Path) -> pd.DataFrame:
     table, about = import_module("pyreadstat").read_sav(str(path))
     table = table.convert_dtypes(dtype_backend="numpy_nullable")
     for name, labels in about.variable_value_labels.items():
-        codes = table[name].dropna().unique().tolist()
+        codes = [code for code in table[name].dropna().unique().tolist() if code != "" or code in labels]
         own = {code: labels[code] for code in codes if code in labels}
         if len(set(own.values())) < len(own):
             raise _same_label(path, "SPSS", read="read_spss(path, convert_categoricals=False)")
@@ -114,6 +114,7 @@ def read_rows(
     streaming: bool,
     roles: TextRoles = AS_THEY_ARE,
     dialect: Dialect = AS_USUAL,
+    marks: dict[str, list[str]] | None = None,
 ) -> NativeFrame:
     """The rows of a file: a lazy frame of Parquet, where that is wanted, else one in memory.
 
@@ -122,6 +123,7 @@ def read_rows(
     - `streaming`: Whether a lazy frame is wanted.
     - `roles`: What the columns of a CSV file are for.
     - `dialect`: How a CSV file is written.
+    - `marks`: Is given the texts for missing values that each column of a CSV file has.
     Raises FileNotFoundError, OSError where there is no such file, or it cannot be read; TableFileError for a file of
     another format, or with values that do not fit the schema; ArgumentError, ArgumentTypeError for a schema of another
     file, for an unknown type, for two columns of one name, and for a type of a column that Polars lacks;
@@ -136,7 +138,7 @@ def read_rows(
         _check_names(file, kind)
     with _as_one_of(path, kind):
         if kind == "csv":
-            return read_csv(path, types=types, roles=roles, dialect=dialect)
+            return read_csv(path, types=types, roles=roles, dialect=dialect, marks=marks)
         if kind == "arrow":
             return pl.read_ipc(path)
         if kind in BY_PANDAS:
@@ -221,9 +223,11 @@ def _by_pandas(path: Path, kind: Format) -> pl.DataFrame:
     columns = {}
     for name, column in table.items():
         try:
-            columns[str(name)] = _of_one_kind(column)
+            columns[str(name)] = found = _of_one_kind(column)
         except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
             raise _several_types(str(name)) from None
+        if kind != "Excel" and found.dtype == pl.String:  # SPSS and Stata have no other mark for a missing text
+            columns[str(name)] = found.set(found == "", None)
     return pl.DataFrame(columns)
 
 

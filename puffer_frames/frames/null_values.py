@@ -23,6 +23,14 @@ Code: TypeAlias = str | bool | int | float
 Codes: TypeAlias = Mapping[str, tuple[Code, ...]]
 """Codes by column."""
 NullValuesArgument: TypeAlias = Mapping[Name, Code | Iterable[Code]] | None
+
+
+class ReadCode(str):
+    """A text that the reader of a file has read as null already: the release says so, and no row has it."""
+
+    __slots__ = ()
+
+
 _TEXTS = (nw.String, nw.Categorical, nw.Enum)
 _MOST = 2**63
 """Larger integers are in no column of integers."""
@@ -109,7 +117,8 @@ def warn_of_unused(frame: NativeFrame, codes: Codes, /) -> None:
         used = {one for one, found in zip(tried, row, strict=True) if found}
     names, dtypes = open_table(frame).names, nw.from_native(frame).collect_schema().dtypes()
     for name, own in codes.items():
-        unused = [code for code in own if (names.index(name), code) not in used] if name in names else []
+        there = [code for code in own if not isinstance(code, ReadCode)] if name in names else []
+        unused = [code for code in there if (names.index(name), code) not in used]
         if unused:
             place = names.index(name)
             odd = any(code not in places.get(place, ()) for code in unused)

@@ -14,7 +14,7 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import small_frame
 from puffer_frames.mechanisms.request import Request
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.numbers.presentation import Printed, Rows, plain, shown, upper_text
+from puffer_frames.numbers.presentation import Printed, Rows, shown, upper_text
 from puffer_frames.priors.prior import FloatArray, Secret, middles
 from puffer_frames.priors.summary import Counts, Summary
 from puffer_frames.scales.learned import Population
@@ -199,7 +199,7 @@ def _reason(finding: Finding) -> str:
         return f"the range of {column} is wider than the plan was made for"
     if math.isnan(finding.found):
         return f"the loss of {column} under the frequencies of these rows cannot be computed"
-    loss = f"{upper_text(finding.found, digits=4)}, where {plain(finding.limit)} was asked for"
+    loss = f"{upper_text(finding.found, digits=4)}, where {finding.limit:.6g} was asked for"
     return f"the loss of {column} under the frequencies of these rows is {loss}"
 
 

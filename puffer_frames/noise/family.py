@@ -19,7 +19,10 @@ from puffer_frames.priors.prior import FloatArray
 
 ROUND_UP = 1 + 2.0**-50
 """Makes the product of two floats at least the exact one."""
-ON_GRID = "The noise has AES-256 in counter mode for its random bits and lies on a grid, a power of two of at most"
+ON_GRID = (
+    "How the noise is drawn: its random bits come from AES-256 in counter mode, a standard cipher. Values and noise "
+    "are rounded to a grid, and epsilon covers what this costs; its step is a power of two of at most"
+)
 
 
 class NoiseFamily(ABC):

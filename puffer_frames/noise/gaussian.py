@@ -45,8 +45,8 @@ class Gaussian(NoiseFamily):
     name: ClassVar[str] = "gaussian"
     symbol: ClassVar[str] = "standard deviation theta"
     on_grid: ClassVar[str] = (
-        f"{ON_GRID} 2^-40 of the scale; its law is that of Gaussian noise rounded to it, up to a total variation "
-        "of 2^-48 per value, and the rounding of the values to the grid is paid for"
+        f"{ON_GRID} 2^-40 of the scale. But for this rounding the noise of a value is exact Gaussian noise, except "
+        "with a probability of at most 2^-48"
     )
     needs_delta: ClassVar[bool] = True
     coupled_only: ClassVar[bool] = False

@@ -156,8 +156,8 @@ class Laplace(NoiseFamily):
     name: ClassVar[str] = "laplace"
     symbol: ClassVar[str] = "scale b"
     on_grid: ClassVar[str] = (
-        f"{ON_GRID} 2^-40 of the scale; its law is that of Laplace noise rounded to it, up to a total variation of "
-        "2^-50 per value, and the rounding of the values to the grid is paid for"
+        f"{ON_GRID} 2^-40 of the scale. But for this rounding the noise of a value is exact Laplace noise, except with "
+        "a probability of at most 2^-50"
     )
     coupled_only: ClassVar[bool] = False
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from puffer_frames.noise.adding import CELL_WIDTH, half_integers
 from puffer_frames.noise.cells import Cells
+from puffer_frames.noise.family import ON_GRID
 from puffer_frames.noise.laplace import DIGITS, geometric_cells, rate_of
 from puffer_frames.noise.stream import Purpose, ReleaseKey
 from puffer_frames.priors.prior import FloatArray
@@ -91,8 +92,7 @@ def _cells(rate: Decimal, grid: float) -> Cells:
 def on_first_grid(refined: int, /) -> str:
     """How near the noise is to the ideal law after so many refinements, in words."""
     return (
-        "The noise has AES-256 in counter mode for its random bits and lies on the grid of the first release, a power "
-        "of two of at most 2^-30 of the scale; its law, and with it that of the releases that it refines, is that of "
-        f"Laplace noise rounded to the grid, up to a total variation of {refined + 1} x 2^-50 per value, and the "
-        "rounding of the values to the grid is paid for"
+        f"{ON_GRID} 2^-30 of the scale, that of the first release. But for this rounding the noise of a value, here "
+        "and in the releases that this one refines, is exact Laplace noise, except with a probability of at most "
+        f"{refined + 1} x 2^-50"
     )

@@ -63,8 +63,8 @@ class Stable(NoiseFamily):
     name: ClassVar[str] = "stable"
     symbol: ClassVar[str] = "scale gamma"
     on_grid: ClassVar[str] = (
-        f"{ON_GRID} 2^-30 of the scale; it is a transformation in 64-bit floats, whose distance to the ideal law "
-        "is not proved; the rounding of the values to the grid is paid for"
+        f"{ON_GRID} 2^-30 of the scale. The noise is computed in 64-bit floats; how near it is to exact stable noise "
+        "is not proved"
     )
     takes_delta: ClassVar[bool] = False
 

@@ -28,6 +28,8 @@ _USUAL = 0.5
 """The smallest scale is often about so many times the published one: it is looked for there first."""
 _EDGE = 2.0**-10
 """A loss that is proved to be beyond the request by more than this share is not at the edge."""
+ULPS = 2.0**-49
+"""Roundings of one scale that came about in two ways are within this share of one another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,8 +145,11 @@ def choose(
     near = _near(published or 0.0, judged, asked)
     scales, known = _scales(proposal, target, asked=asked, noise=noise, calibration=calibration, near=near)
     binding = max(scales, key=lambda name: scales[name])
+    least = scales[binding]
+    if least < proposal.adds_up_from <= least * (1 + ULPS):  # two roundings of one scale: the larger one adds up
+        least, known = proposal.adds_up_from, {}
     scale, measured = _confirmed_by_all(
-        engines, scales[binding], asked, quoted=quoted or asked, known={k: known[k] for k in known if k == binding}
+        engines, least, asked, quoted=quoted or asked, known={k: known[k] for k in known if k == binding}
     )
     if calibration == "theorem" and judged is not None and published is not None:
         _warn_if_refuted(proposal.theorem, published, judged, target, scale=scale)

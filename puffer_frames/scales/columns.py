@@ -28,7 +28,7 @@ from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret, observed_priors
 from puffer_frames.priors.summary import Counts, extent_of
 from puffer_frames.scales.beliefs import FINER, BeliefEntry, clipped_to, learn, name_beliefs, words_of
-from puffer_frames.scales.choice import Choice, Proposal, choose, measure, require_noise
+from puffer_frames.scales.choice import ULPS, Choice, Proposal, choose, measure, require_noise
 from puffer_frames.scales.learned import Belief, Population, observed_belief
 from puffer_frames.scales.search import is_private, smallest_scale_of
 
@@ -270,7 +270,7 @@ def again(
         else measure(privacy_loss(fitted, pairs=pairs, noise=noise), published, share)[0],
         verified={name: measure(engine, scale, asked)[0] for name, engine in engines.items()},
         adds_up=_adds_up_from(choice.theorem, distances, share, noise=noise, calibration=calibration)
-        <= scale * (1 + 2.0**-49),  # the scale of one of several copies was rounded down by 2^-50
+        <= scale * (1 + ULPS),  # the scale of one of several copies was rounded down by 2^-50
         priors=fitted,
         beliefs={name: {} for name in words},
         words=words,

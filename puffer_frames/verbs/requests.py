@@ -331,8 +331,12 @@ def with_names(arguments: Arguments, frame: NativeFrame, labels: Sequence[Name],
     roles = {"secret": arguments.secret, "given": arguments.given, "keep": layout.keep, "public": arguments.public}
     asked = {role: selected(names, frame, labels, role=role) for role, names in roles.items()}
     public = asked["public"]
-    if isinstance(public, (str, list)) and public in (REST, [REST]) and REST not in map(str, labels):
-        asked["public"] = _rest(arguments, labels, asked | {"row_id": layout.row_id})
+    if isinstance(public, (str, list)) and public in (REST, [REST]):
+        if REST not in map(str, labels):
+            asked["public"] = _rest(arguments, labels, asked | {"row_id": layout.row_id})
+        elif public == REST and len(_rest(arguments, labels, asked | {"row_id": layout.row_id, "public": ()})) > 1:
+            rule, hint = "clear which columns it means", f"Name all of them, or write public=[{REST!r}] for this one."
+            raise ArgumentError("public", rule=rule, got=f"{REST!r}, a column of the frame beside others", hint=hint)
     kept: dict[str, Any] = {"layout": replace(layout, keep=asked.pop("keep"))}
     return replace(arguments, **asked, **(kept if hasattr(arguments, "layout") else {}))
 

@@ -23,7 +23,7 @@ from conftest import few
 
 import puffer_frames
 from puffer_frames import Ledger
-from puffer_frames.doors.command import jobs
+from puffer_frames.doors.command import jobs, places
 from puffer_frames.doors.command.jobs import write
 from puffer_frames.doors.command.outcome import STATUS, failed
 from puffer_frames.errors import ArgumentTypeError, FileTakenError
@@ -64,6 +64,10 @@ FAILURES = [
     (["release", "in.parquet", "in.parquet", *ASKED, "--overwrite"], 2, "ArgumentError", "the path of an input"),
     (["release", "in.parquet", "./linked.parquet", *ASKED, "--overwrite"], 2, "ArgumentError", "the path of an input"),
     (["release", "parts", "parts/2.parquet", *ASKED], 2, "ArgumentError", "the path of an input"),
+    *(
+        ([*job, "in.csv", *ASKED, "--beliefs", "fitted,table:in.csv", "--overwrite"], 2, "ArgumentError", "an input")
+        for job in (["release", "in.parquet"], ["plan", "in.parquet"])
+    ),
     (["release", "in.parquet", "in.csv", *ASKED], 3, "FileTakenError", "--overwrite"),
     (["release", "in.parquet", "parts/", *ASKED], 3, "FileTakenError", "holds something"),
     (["release", "in.parquet", "out.xlsx", *ASKED], 2, "ArgumentError", ".parquet"),
@@ -385,6 +389,17 @@ def test_of_several_writers_of_a_new_file_one_writes_it_and_the_others_err(folde
         assert all("one that" in str(one) for one in found if one not in written)
         assert run("verify", place).code == 0
         assert not list(folder.glob(".*"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the first to name a file wins")
+def test_a_run_that_comes_later_spends_nothing_of_a_limit(folder):
+    words = ("release", "in.parquet", "out.parquet", *ASKED, *SPENDING)
+    with places.claimed(folder / "out.parquet"):
+        late = run(*words)
+    assert late.code == 3
+    assert "one that another run is writing" in late.err
+    assert not Path("l.jsonl").exists()
+    assert run(*words).code == 0
 
 
 @pytest.mark.parametrize("locked", [True, False])

@@ -1,5 +1,6 @@
 """What a job that runs every night needs: lines of JSON, metrics, and an end by a signal that leaves nothing behind."""
 
+import contextlib
 import errno
 import json
 import os
@@ -13,6 +14,7 @@ from command_line import ASKED, people, run
 
 from puffer_frames import Ledger
 from puffer_frames.doors.command import outcome
+from puffer_frames.doors.command.main import main
 
 RELEASE = ("release", "in.parquet", "out.parquet", *ASKED)
 LINES = ("--log-format", "json")
@@ -69,9 +71,16 @@ def test_metrics(folder):
     told = [found[f"puffer_{name}{label}"] for name in ("exit_code", "rows", "epsilon", "delta", "loss")]
     assert told == [0, 240, 1, 0, 1]
     assert found['puffer_step_seconds{subcommand="release",step="write"}'] <= found[f"puffer_seconds{label}"]
-    assert run(*RELEASE, *METRICS).code == 2
-    assert read_metrics()[f"puffer_exit_code{label}"] == 2
+    assert run(*RELEASE, *METRICS).code == 3
+    assert read_metrics()[f"puffer_exit_code{label}"] == 3
     assert f"puffer_rows{label}" not in read_metrics()
+
+
+def test_standard_output_on_a_full_disk_changes_no_exit_code(folder):
+    """A release that was written ended as one that was refused."""
+    with Path("/dev/full").open("w") as full, contextlib.redirect_stdout(full):
+        assert main(["release", "in.parquet", "out.parquet", *ASKED]) == 0
+    assert run("verify", "out.parquet").code == 0
 
 
 @pytest.mark.parametrize("name", ["in.parquet", "in.csv", "out.parquet", "no/puffer.prom"])

@@ -135,9 +135,26 @@ def test_a_config_file_says_the_same(folder):
     assert released(folder / "out.csv")["age"].to_list() == released(folder / "out.csv")["age"].round().to_list()
 
 
+def test_the_command_line_leaves_other_columns_of_a_config_file_as_they_are(folder):
+    """Codes are as in Python too: a mapping named its columns as texts of every column, and no code."""
+    entry = {"domain": {"age": [0, 200]}, "theorem": "bounded", "null_values": {"race": "c", "age": [20, 21]}}
+    (folder / "job.json").write_text(json.dumps(entry | {"secret": "race", "epsilon": 1, "nulls": "drop"}))
+    job = ("out.csv", "--config", "job.json", "--public", "age,patient", "--json", "--overwrite")
+    for name in ("in.csv", "in.parquet"):
+        more = ("--domain", "patient=0:200", "--null-values", "age=30")
+        found = run("release", name, *job, *more).found["certificate"]
+        rows = people().filter(pl.col("race") != "c")
+        assert found["scales"]["age"] >= 400
+        assert found["rows"] == len(rows.filter(pl.col("age") != 30))
+        found = run("release", name, *job).found["certificate"]
+        assert found["rows"] == len(rows.filter(~pl.col("age").is_in([20, 21])))
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("null_values = -9", "null_values"),
+        ("null_values = {age = [2020-01-01]}", "null_values"),
         ("epsilom = 1", "Did you mean 'epsilon'?"),
         ("epsilon = ", "a whole TOML file"),
         ('password = "x"', "'password'"),

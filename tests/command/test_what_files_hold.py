@@ -91,8 +91,8 @@ FORMATS = {  # the end of a name, who writes it, what it says of a text, and wha
     "folder": ("in", lambda path, own: pq.write_to_dataset(pa.table(own), path, ["cell"]), same, ("NUL", "long")),
     "Arrow": ("in.feather", arrow, same, ()),
     "Excel": ("in.xlsx", excel, lambda text: (text or "").replace("\r\n", "\n").replace("\r", "\n") or None, ("NUL",)),
-    "SPSS": ("in.sav", spss, lambda text: (text or "").rstrip(" "), ("NUL",)),
-    "Stata": ("in.dta", lambda path, own: pd.DataFrame(own).to_stata(path, version=118), lambda t: t or "", ("NUL",)),
+    "SPSS": ("in.sav", spss, lambda text: (text or "").rstrip(" ") or None, ("NUL",)),
+    "Stata": ("in.dta", lambda path, own: pd.DataFrame(own).to_stata(path, version=118), lambda t: t or None, ("NUL",)),
 }
 
 
@@ -166,7 +166,7 @@ def test_typed_entries_are_those_of_the_file(tmp_path, monkeypatch, form, kind):
         return  # PyArrow does not write it
     different = {str(entry) for entry in TYPED[kind].to_pylist()} - {"None"}
     cells = TYPED[kind].take(pa.array([k % len(TYPED[kind]) for k in range(ROWS)]))
-    written(name, [None], lambda path, columns: write(path, columns | {"cell": cells}))
+    written(name, range(len(TYPED[kind])), lambda path, columns: write(path, columns | {"cell": cells}))
     secret = run("release", name, "secret.csv", *asked("cell"), "--nulls", "drop", "--json")
     if secret.code:
         assert secret.found["error"]["kind"] == "ColumnTypeError"
@@ -192,12 +192,16 @@ def test_typed_entries_are_those_of_the_file(tmp_path, monkeypatch, form, kind):
         ('k,l\n"a\r\nb",c\na,b\nc,d\r\n', "line 5 with another end than those before it"),
         ("k,l\r\na,b\nc,d\r\n", "line 2 with another end than those before it"),
         ("k\ra\rb\r", "one outside of them in line 1"),
+        ('k,l\na,b\n"a"b"c",d\n', "another one in the row of line 3"),
+        ('k,l\n"a\nb",c\n""a"",d\n', "another one in the row of line 4"),
+        ('k,l\na,b\nc,"""d""', "another one in the row of line 3"),
+        ('k,l\nx"y"z,"{""a"":""b,""}"\na\rb,d\n', None),
         ('k,l\n"a\r\nb","c\r"\na\rb,d\n', None),
         ('k,l\r\n"a\nb\r","c"\r\na\rb,d\r\n', None),
     ],
 )
-def test_carriage_returns(tmp_path, text, said):
-    """One that would be left out, or may be, is refused, and the line is named; the others stay."""
+def test_marks_of_csv(tmp_path, text, said):
+    """What would be left out, or may be, is refused, and the line is named; the others stay."""
     path = tmp_path / "in.csv"
     path.write_bytes(text.encode())
     if said is None:
@@ -221,6 +225,8 @@ def test_entries_of_excel_of_several_types_are_refused(tmp_path, cells):
         ([1.0, 2.0, 98.0, 99.0], {1: "a", 2: "b", 98: "no", 99: "no"}, [98, 99], ["a", "b", None, None]),
         ([1.0, 2.0, 99.0], {99: "no answer"}, [99], [1, 2, None]),
         (["x", "y", "z"], {}, ["z"], ["x", "y", None]),
+        (["x", "", "y"], {}, [], ["x", None, "y"]),
+        (["x", "", "y"], {"x": "a", "y": "b"}, [], ["a", None, "b"]),
         ([1.0, 2.0], {1: "2"}, [], "of one type, and with a label for each"),
         (["1", "2"], {"1": "2"}, [], "of one type, and with a label for each"),
         (["1", "2"], {"1": "a", "2": "a"}, [], "a label of its own for every code"),

@@ -1,9 +1,7 @@
 """Several public columns, domains, missing values, order of rows, and what is done after the noise."""
 
-import gc
 import itertools
 import math
-import weakref
 
 import numpy as np
 import pandas as pd
@@ -150,12 +148,6 @@ def test_rows_sorted_by_the_secret_are_warned_about(people):
     assert released.index.equals(pd.RangeIndex(200))
 
 
-def test_rows_in_random_order_are_not(people):
-    for seed in range(20):
-        frame = pd.DataFrame(people).sample(frac=1, random_state=seed, ignore_index=True)
-        frame.puffer.privatize(secret="group", public="score", epsilon=0.05)
-
-
 def test_labels_that_are_not_text_come_back(people):
     frame = pd.DataFrame(people).set_axis([0, 1.5, ("note", 2)], axis=1)
     released = frame.puffer.privatize(secret=0, public=1.5, epsilon=0.05, layout=Layout(keep=[("note", 2)]))
@@ -167,23 +159,6 @@ def test_labels_that_are_not_text_come_back(people):
     assert released.columns.equals(columns[[1]])
     assert released.columns.names == [None, None]  # they may be anything
     assert released.puffer.verify() == "unsigned: cannot be trusted"
-
-
-def test_eight_large_frames_are_freed_as_they_go(people):
-    rng = np.random.default_rng(0)
-    gc.collect()
-    gc.disable()
-    try:
-        alive = []
-        for _ in range(8):
-            frame = pl.DataFrame({"s": rng.integers(0, 2, 50_000), "x": rng.integers(0, 9, 50_000)})
-            released = puffer_frames.privatize(frame, secret="s", public="x", epsilon=1e-3)
-            released.puffer.verify()
-            alive += [weakref.ref(frame), weakref.ref(released)]
-            del frame, released
-        assert [reference() for reference in alive] == [None] * 16
-    finally:
-        gc.enable()
 
 
 # Column names that no file, stream or certificate can hold are refused on every kind of frame.

@@ -112,22 +112,6 @@ def test_cells_of_very_large_and_small_values(connection, monkeypatch, factor):
     assert plans[1].scale == pytest.approx(plans[0].scale, rel=0.05)
 
 
-@pytest.mark.parametrize(
-    ("rows", "what"),
-    [
-        ({3: None}, "1 row with"),
-        ({3: None, 4: float("nan")}, "2 rows with"),
-        ({3: float("inf"), 4: -float("inf")}, "2 rows with an infinity"),
-    ],
-)
-def test_cells_count_what_is_missing(connection, monkeypatch, rows, what):
-    few_cells(monkeypatch)
-    table = pa.table({"group": ["a", "b"] * 300, "value": [rows.get(k, k / 7) for k in range(600)]})
-    for frame in (table, connection.from_arrow(table)):
-        with pytest.raises(PriorError, match=what):
-            puffer_frames.calibrate(frame, secret="group", public="value", epsilon=1.0)
-
-
 @pytest.mark.parametrize("row_id", [None, "number"])
 def test_names_with_quotes_and_of_other_case(connection, row_id):
     names = ['a"b', "'", 'A"B', "score", "Score", "^x$", "#1", "select", "number"]
@@ -193,8 +177,8 @@ CHANGING = {
 def test_rows_that_change_are_noticed(connection, relation, name):
     changing = relation.query("rows", CHANGING[name])
     with pytest.raises(CalibrationError, match="other rows in the pass of"):
-        release(changing, layout=Layout(row_id="id"))
-    assert verify(release(changing)) == "unsigned: cannot be trusted"  # read once
+        release(changing, layout=Layout(row_id="id"), epsilon=1e-3)  # of 0.05 random secrets may need no noise
+    assert verify(release(changing, epsilon=1e-3)) == "unsigned: cannot be trusted"  # read once
 
 
 @pytest.mark.parametrize("change", ["UPDATE kept SET score = score + 1 WHERE id = -700", "DELETE FROM kept"])

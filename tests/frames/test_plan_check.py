@@ -178,6 +178,16 @@ def test_losses_are_those_of_a_certificate():
     assert set(figures(PLANS["one column"].check(batch), "loss")) == {"empirical", "population"}
 
 
+def test_a_loss_beyond_epsilon_is_not_within_where_the_range_is_wider():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"g": rng.choice(["b", "c"], 600), "x": rng.integers(0, 8, 600) * 10.0})
+    noise = puffer_frames.Noise(theorem="bounded")
+    plan = puffer_frames.calibrate(frame, secret="g", public="x", epsilon=0.5, mechanism=noise)
+    wider = frame.assign(x=frame["x"].where((frame["g"] == "c") | (frame.index > 200), 5000.0))
+    found = plan.check(wider).frame.set_index("check").loc["loss"]
+    assert (found["verdict"], found["found"] > 10) == ("recalibrate", True)
+
+
 def test_a_population_is_learned_anew():
     """From fewer rows more laws are not refuted, and more is lost under the worst of them."""
     losses = [

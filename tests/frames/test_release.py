@@ -198,16 +198,18 @@ def test_help_and_signature_are_those_of_the_function(people):
         assert list(inspect.signature(method).parameters) == list(inspect.signature(function).parameters)[1:]
 
 
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
-def test_frames_are_freed_without_the_garbage_collector(people, make):
+@pytest.mark.parametrize(("make", "rows"), [(pd.DataFrame, 200), (pl.DataFrame, 200), (pl.DataFrame, 50_000)])
+def test_frames_are_freed_without_the_garbage_collector(make, rows):
+    rng, alive = np.random.default_rng(0), []
     gc.collect()
     gc.disable()
     try:
-        frame = make(people)
-        released = release(frame)
-        released.puffer.certificate, released.puffer.verify()
-        alive = weakref.ref(frame), weakref.ref(released)
-        del frame, released
-        assert [reference() for reference in alive] == [None, None]
+        for _ in range(4):
+            frame = make({"group": rng.integers(0, 2, rows), "score": rng.integers(0, 9, rows)})
+            released = release(frame, epsilon=1e-3)
+            released.puffer.certificate, released.puffer.verify()
+            alive += [weakref.ref(frame), weakref.ref(released)]
+            del frame, released
+        assert [reference() for reference in alive] == [None] * 8
     finally:
         gc.enable()

@@ -56,8 +56,11 @@ def test_no_rest():
 
 def test_a_column_of_that_name_is_meant_by_it():
     frame = TABLE[["group", "score", "age"]].rename(columns={"age": "rest"})
-    assert calibrate(frame, **ASKED, public="rest").public == ("rest",)
-    assert calibrate(frame, **ASKED).public == ("rest",)
+    assert calibrate(frame, **ASKED, public=["rest"]).public == ("rest",)
+    assert calibrate(frame.drop(columns="score"), **ASKED).public == ("rest",)
+    for public in ({}, {"public": "rest"}):  # the others were left out without a word
+        with pytest.raises(ArgumentError, match="beside others"):
+            calibrate(frame, **ASKED, **public)
 
 
 @pytest.mark.parametrize("lazy", [False, True])

@@ -11,7 +11,7 @@ from spark_rows import few_cells, make_frame, make_table, released_rows
 
 import puffer_frames
 from puffer_frames import Layout, Noise, PufferError, certificate_of
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, ColumnTypeError, PriorError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, ColumnTypeError
 from puffer_frames.frames.draws import TOGETHER, gathered
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.summary import EXACT_ROWS
@@ -56,23 +56,6 @@ def test_many_values_are_counted_in_the_same_cells(spark, tmp_path, monkeypatch,
     ]
     assert plans[0].checksum == plans[1].checksum
     assert plans[0].beliefs["empirical"][0].radius > 0
-
-
-@pytest.mark.parametrize(
-    ("rows", "what"),
-    [
-        ({3: None}, "1 row with"),
-        ({3: None, 4: float("nan")}, "2 rows with"),
-        ({3: float("inf"), 4: -float("inf")}, "2 rows with an infinity"),
-    ],
-)
-def test_cells_count_what_is_missing(spark, monkeypatch, rows, what):
-    few_cells(monkeypatch)
-    values = [rows.get(k, k / 7) for k in range(600)]
-    table = pl.DataFrame({"group": ["a", "b"] * 300, "value": values}, strict=False)
-    for frame in (table, spark.createDataFrame(table.to_arrow())):
-        with pytest.raises(PriorError, match=what):
-            puffer_frames.calibrate(frame, secret="group", public="value", epsilon=1.0)
 
 
 # Tables that a Spark frame cannot hold, or whose names, index or order it does not have.

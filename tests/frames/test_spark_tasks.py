@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from conftest import thinned
 from kinds import ROWS, fingerprint, release
 from spark_rows import few_cells, make_frame, make_table, released_rows, without_looks
 
@@ -81,12 +82,17 @@ def failing_once(flag):
     return run
 
 
-@pytest.mark.parametrize("by", [None, pytest.param("id", marks=pytest.mark.slow)], ids=["by position", "by row_id"])
-def test_a_retried_task_draws_the_same_noise(frame, tmp_path, by):
-    flag = tmp_path / "fail"
+DRAWN = {"noise": {}, "levels": {"public": "note", "nulls": "level", "epsilon": 0.01}}
+
+
+@pytest.mark.parametrize(("what", "by"), thinned(DRAWN, [None, "id"]))
+def test_a_retried_task_draws_the_same(frame, tmp_path, what, by):
+    """Once for each row: in a task that failed, in other partitions, and in other orders."""
+    flag, asked = tmp_path / "fail", DRAWN[what] | {"layout": Layout(row_id=by, keep="id")}
     source = frame.mapInArrow(failing_once(flag), frame.schema)
-    released = release(source, layout=Layout(row_id=by, keep="id"), rng=None)
+    released = release(source, **asked, rng=None)
     once = released_rows(released, "id")
+    assert what == "noise" or set(once["note"]) == {"x", "ζ", None}
     flag.touch()
     if by:  # not materialised: the source is read again, on another path, and its task fails
         again = released_rows(released.repartition(4), "id")
@@ -96,30 +102,10 @@ def test_a_retried_task_draws_the_same_noise(frame, tmp_path, by):
     assert again.equals(once)
     assert released_rows(released.filter("id > 500"), "id").equals(once.filter(pl.col("id") > 500))
     assert certificate_of(released).verify(once) == "unsigned: cannot be trusted"
-
-
-@pytest.mark.parametrize("by", [pytest.param(None, marks=pytest.mark.slow), "id"], ids=["by position", "by row_id"])
-def test_a_retried_task_draws_the_same_levels(spark, frame, tmp_path, by):
-    """A channel draws once for each row: in a task that failed, in other partitions, and in other orders."""
-    flag = tmp_path / "fail"
-    asked = {"public": "note", "nulls": "level", "epsilon": 0.01, "layout": Layout(row_id=by, keep="id"), "rng": None}
-    source = frame.mapInArrow(failing_once(flag), frame.schema)
-    released = release(source, **asked)
-    once = released_rows(released, "id")
-    assert set(once["note"]) == {"x", "ζ", None}
-    flag.touch()
     if by:
-        again = released_rows(released.repartition(4), "id")
-    else:
-        again = released_rows(released.mapInArrow(failing_once(flag), released.schema), "id")
-    assert not flag.exists()
-    assert again.equals(once)
-    assert released_rows(released.filter("id > 500"), "id").equals(once.filter(pl.col("id") > 500))
-    assert certificate_of(released).verify(once) == "unsigned: cannot be trusted"
-    if by:
-        seeded = {**asked, "rng": 7}
         other = frame.repartition(5, "note").sortWithinPartitions("score")
-        assert released_rows(release(other, **seeded), "id").equals(released_rows(release(frame, **seeded), "id"))
+        ours, theirs = (released_rows(release(each, **asked, rng=7), "id") for each in (other, frame))
+        assert ours.equals(theirs)
 
 
 def test_a_task_that_fails_during_the_release(frame, expected, tmp_path):

@@ -114,7 +114,7 @@ def test_what_a_column_holds(name):
     (extent,) = look(table).extents
     assert (extent.missing, extent.infinite) == (0, 0)
     assert (extent.low, extent.high) == (table["public_0"].min(), table["public_0"].max())
-    assert extent.std == pytest.approx(value.std(), rel=1e-9)
+    assert extent.std() == pytest.approx(value.std(), rel=1e-9)
 
 
 def test_missing_and_infinite_values():
@@ -123,10 +123,10 @@ def test_missing_and_infinite_values():
     (extent,) = found.extents
     assert (extent.missing, extent.infinite) == (2 * (ROWS // 4 - 1) + 1, 2 * (ROWS // 4 - 1))
     assert (extent.low, extent.high) == (1.0, 4.0)
-    assert extent.std == pytest.approx(np.std([1, 2, 4], ddof=1))
+    assert extent.std() == pytest.approx(np.std([1, 2, 4], ddof=1))
     assert found.counted == (None,)
     (nothing,) = look(make([math.nan] * ROWS)).extents
-    assert (nothing.low, nothing.high, nothing.std) == (None, None, 0.0)
+    assert (nothing.low, nothing.high, nothing.std()) == (None, None, 0.0)
 
 
 UNSUITED = {

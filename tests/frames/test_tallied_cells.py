@@ -5,8 +5,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from spark_rows import few_cells
 
 from puffer_frames import Noise, calibrate
+from puffer_frames.errors import PriorError
 from puffer_frames.frames import tally
 from puffer_frames.frames.local import engine
 from puffer_frames.frames.summary import cell_of, place_of
@@ -95,3 +97,18 @@ def test_a_plan_is_the_same_either_way(monkeypatch, library, rare):
     tallied = calibrate(frame, **asked)
     monkeypatch.setattr(tally, "FEWEST_ROWS", 10**9)
     assert calibrate(frame, **asked).scale == tallied.scale
+
+
+@pytest.mark.parametrize(
+    ("rows", "what"),
+    [
+        ({3: None}, "1 row with"),
+        ({3: None, 4: float("nan")}, "2 rows with"),
+        ({3: float("inf"), 4: -float("inf")}, "2 rows with an infinity"),
+    ],
+)
+def test_cells_count_what_is_missing(make_frame, monkeypatch, rows, what):
+    few_cells(monkeypatch)
+    frame = make_frame({"group": ["a", "b"] * 300, "value": [rows.get(k, k / 7) for k in range(600)]})
+    with pytest.raises(PriorError, match=what):
+        calibrate(frame, secret="group", public="value", epsilon=1.0)

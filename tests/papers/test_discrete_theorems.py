@@ -5,12 +5,10 @@ import pandas as pd
 import pytest
 
 import puffer_frames  # noqa: F401
-from puffer_frames.core import Prior, pure_loss, smallest_scale, w_infinity
+from puffer_frames.core import Prior, pure_loss, smallest_scale
 from puffer_frames.papers import (
     bernoulli_exact_scale,
     bernoulli_neighbour_scale,
-    bernoulli_scale,
-    kantorovich_scale,
     relaxed_scale,
 )
 
@@ -63,45 +61,6 @@ def test_blood_glucose_by_sex():
     assert plan.published_scale == 10
     assert plan.scale == pytest.approx(6.05, abs=5e-3)
     assert_smallest(plan.scale, by_secret(frame, "sex", "s6"), epsilon=1.0)
-
-
-TABLE_4 = {
-    "i": Prior.empirical([1, 2, 3, 4, 5], [0.2, 0.225, 0.5, 0.075, 0]),
-    "j": Prior.empirical([1, 2, 3, 4, 5], [0, 0.075, 0.5, 0.225, 0.2]),
-}
-
-
-def test_dlyz_table_4():
-    assert w_infinity(*TABLE_4.values()) == 2
-    assert kantorovich_scale(TABLE_4, epsilon=0.5) == 4
-
-
-@pytest.mark.parametrize(("epsilon", "exact"), [(1.0, 1.154527), (0.5, 2.233791)])
-def test_dlyz_table_4_exact(epsilon, exact):
-    scale = smallest_scale(TABLE_4, epsilon=epsilon)
-    assert scale == pytest.approx(exact, abs=5e-7)
-    assert_smallest(scale, TABLE_4, epsilon=epsilon)
-
-
-def test_dlyz_users_4():
-    # docs/theory.md, section 12: P4 against Q4
-    users = {
-        "P4": Prior.empirical([1, 2, 3, 4, 5], [0.4, 0.1, 0, 0.1, 0.4]),
-        "Q4": Prior.empirical([1, 2, 3, 4, 5], [0, 0.05, 0.9, 0.05, 0]),
-    }
-    assert kantorovich_scale(users, epsilon=1.0) == 2
-    for epsilon, exact in ((0.1, 16.978417), (0.5, 3.374426), (1.0, 1.669407)):
-        assert smallest_scale(users, epsilon=epsilon) == pytest.approx(exact, rel=5e-7)
-
-
-@pytest.mark.parametrize(("epsilon", "lemma_5", "exact"), [(1, 1, 0.6908), (0.1, 10, 7.0440), (0.05, 20, 14.0470)])
-def test_bernoulli(epsilon, lemma_5, exact):
-    priors = {"s": Prior.bernoulli(0.2), "t": Prior.bernoulli(0.9)}
-    assert bernoulli_scale(priors, epsilon=epsilon) == lemma_5
-    closed = bernoulli_exact_scale(priors, epsilon=epsilon)
-    assert closed == pytest.approx(exact, abs=5e-5)
-    searched = smallest_scale(priors, epsilon=epsilon)
-    assert closed * (1 - 1e-12) <= searched <= closed * (1 + ABOVE)
 
 
 def test_means_over_the_plan_in_both_orders():

@@ -101,10 +101,14 @@ COUNTEREXAMPLE = {
 def test_theorem_2_and_corollary_2():
     for epsilon, scale, delta, loss in tables(4)[1]:
         asked = {"epsilon": float(epsilon)}
-        assert agrees(scale, mixture_scale(COUNTEREXAMPLE, **asked, delta=1e-3))
+        for given in (1e-3, 0.1):
+            assert agrees(scale, mixture_scale(COUNTEREXAMPLE, **asked, delta=given))
         assert agrees(scale, ubm_scale(COUNTEREXAMPLE, **asked))
-        assert agrees(delta, hockey_stick(*COUNTEREXAMPLE.values(), **asked, scale=float(scale)).lower)
-        assert agrees(loss, pure_loss(*COUNTEREXAMPLE.values(), scale=float(scale)).lower)
+        stick = hockey_stick(*COUNTEREXAMPLE.values(), **asked, scale=float(scale))
+        lost = pure_loss(*COUNTEREXAMPLE.values(), scale=float(scale))
+        assert agrees(delta, stick.lower)
+        assert agrees(loss, lost.lower)
+        assert max(stick.width, lost.width) < 1e-5
     needed = said(4, r"At ε = 1 and δ = 10⁻³ the smallest private scale is ([\d.]+\d)")
     assert agrees(needed, smallest_scale(COUNTEREXAMPLE, epsilon=1.0, delta=1e-3))
 
@@ -127,6 +131,9 @@ def test_theorem_1_beside_the_exact_scale(row):
     assert agrees(published, theorem)
     assert agrees(exact, smallest)
     assert ratio == "–" if smallest == 0 else agrees(ratio, theorem / smallest)
+    sticks = [hockey_stick(*priors.values(), epsilon=float(epsilon), scale=smallest * f) for f in (1, 1 - 1e-6)]
+    assert sticks[0].upper <= float(delta)
+    assert not smallest or sticks[1].lower > float(delta)
 
 
 @pytest.mark.parametrize("row", tables(5)[1], ids=lambda row: "; ".join(row[:2]))

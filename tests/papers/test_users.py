@@ -1,4 +1,4 @@
-"""Published numbers of sums over users: docs/theory.md, sections 7 and 12; [DLYZ], [D24] section III-B."""
+"""Sums over users, [DLYZ], [D24] section III-B; their numbers in docs/theory.md are in test_theory_page.py."""
 
 import itertools
 import math
@@ -7,15 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import table
 
-from puffer_frames.core import Prior, pure_loss, smallest_scale, w_infinity
+from puffer_frames.core import Prior, pure_loss, w_infinity
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError
 from puffer_frames.papers import (
     bernoulli_exact_scale,
     bernoulli_neighbour_scale,
     bernoulli_presence_scale,
-    bernoulli_scale,
     gaussian_presence_scale,
     kantorovich_scale,
     presence_bound_scale,
@@ -51,12 +49,6 @@ def test_laws_of_sums_by_enumeration():
         sum_of_users([])
 
 
-@pytest.mark.parametrize(("epsilon", "scale"), [(0.1, 30.556039), (0.5, 6.515437), (1.0, 3.469770)])
-def test_presence_of_user_4(epsilon, scale):
-    assert presence_scale({4: P4}, epsilon=epsilon) == pytest.approx(scale, abs=5e-7)
-    assert presence_scale({4: P4}, epsilon=epsilon) < presence_bound_scale({4: P4}, epsilon=epsilon)
-
-
 def test_presence_of_values_of_one_sign_is_exact():
     """(13) is the pure loss itself for D >= 0."""
     for epsilon in (0.1, 1.0):
@@ -65,34 +57,13 @@ def test_presence_of_values_of_one_sign_is_exact():
         assert pure_loss(P4, ABSENT, scale=scale * (1 - 1e-6)).lower > epsilon
 
 
-@pytest.mark.parametrize(("epsilon", "scale"), [(0.1, 16.978417), (0.5, 3.374426), (1.0, 1.669407)])
-def test_replacement_of_user_4(epsilon, scale):
-    assert smallest_scale({"P": P4, "Q": Q4}, epsilon=epsilon) == pytest.approx(scale, abs=5e-7)
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "lemma_5", "lemma_6", "exact"),
-    [(1.0, 1.0, 0.8576, 0.6908), (0.1, 10.0, 7.8848, 7.0440), (0.05, 20.0, 15.6646, 14.0470)],
-)
-def test_binary_reports(epsilon, lemma_5, lemma_6, exact):
-    priors = {"p": Prior.bernoulli(0.2), "q": Prior.bernoulli(0.9)}
-    assert bernoulli_scale(priors, epsilon=epsilon) == pytest.approx(lemma_5, abs=5e-5)
-    assert bernoulli_neighbour_scale(0.2, 0.9, epsilon=epsilon) == pytest.approx(lemma_6, abs=5e-5)
-    assert bernoulli_exact_scale(priors, epsilon=epsilon) == pytest.approx(exact, abs=5e-5)
-
-
-def test_lemma_6_for_falling_probabilities_is_the_corrected_one():
-    """Printed .857613 rests on a misprint; docs/theory.md, section 7 corrects it."""
-    assert bernoulli_neighbour_scale(0.9, 0.2, epsilon=1.0) == pytest.approx(0.920424, abs=5e-7)
-    assert bernoulli_neighbour_scale(0.4, 0.4, epsilon=1.0) == 0
-
-
 def test_lemma_6_is_never_below_the_exact_scale():
     for p in np.linspace(0, 1, 11):
         for q in np.linspace(0, 1, 11):
             priors = {"p": Prior.bernoulli(p), "q": Prior.bernoulli(q)}
             exact = bernoulli_exact_scale(priors, epsilon=0.7) if p != q else 0.0
             assert bernoulli_neighbour_scale(p, q, epsilon=0.7) >= exact
+    assert bernoulli_neighbour_scale(0.4, 0.4, epsilon=1.0) == 0
 
 
 def test_binary_presence_is_the_root_of_13():
@@ -101,40 +72,6 @@ def test_binary_presence_is_the_root_of_13():
         assert closed == pytest.approx(1 / math.log((math.exp(0.5) - (1 - p)) / p), rel=1e-12)
         assert presence_scale({0: Prior.bernoulli(p)}, epsilon=0.5) == pytest.approx(closed, rel=1e-9)
     assert bernoulli_presence_scale(0.0, epsilon=0.5) == 0
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "scale", "bound"), [(0.1, 101.676489, 160), (0.5, 20.587489, 32), (1, 10.444339, 16)]
-)
-def test_education_of_one_white_person(adult, epsilon, scale, bound):
-    white = {"White": Prior.empirical(adult.education_num[adult.race == "White"])}
-    assert presence_scale(white, epsilon=epsilon) == pytest.approx(scale, abs=5e-7)
-    assert presence_bound_scale(white, epsilon=epsilon) == bound
-
-
-@pytest.mark.parametrize(("epsilon", "scale"), [(0.1, 3.544543), (0.5, 0.907354), (1, 0.542138)])
-def test_romance_of_one_student(epsilon, scale):
-    students = table("student-mat.csv", sep=";", usecols=["higher", "romantic"])
-    romantic = students.romantic[students.higher == "yes"] == "yes"
-    assert bernoulli_presence_scale(romantic.mean(), epsilon=epsilon) == pytest.approx(scale, abs=5e-7)
-
-
-@pytest.mark.parametrize(("epsilon", "scale"), [(0.1, 21.106294), (0.5, 4.285528), (1, 2.181491)])
-def test_marital_status_of_one_borrower(epsilon, scale):
-    clients = table("bank-full.csv", sep=";", usecols=["loan", "marital"])
-    marital = clients.marital[clients.loan == "yes"].map({"divorced": 1, "married": 2, "single": 3})
-    assert presence_scale({0: Prior.empirical(marital)}, epsilon=epsilon) == pytest.approx(scale, abs=5e-7)
-
-
-@pytest.mark.parametrize(("epsilon", "exact", "published"), [(0.5, 2.233791, 4), (1.0, 1.154527, 2)])
-def test_table_4(epsilon, exact, published):
-    values, zeros = [1, 2, 3, 4, 5], [0] * 5
-    priors = {
-        "P": Prior.mixture([0.2, 0.225, 0.5, 0.075, 0], values, zeros),
-        "Q": Prior.mixture([0, 0.075, 0.5, 0.225, 0.2], values, zeros),
-    }
-    assert kantorovich_scale(priors, epsilon=epsilon) == published
-    assert smallest_scale(priors, epsilon=epsilon) == pytest.approx(exact, abs=5e-7)
 
 
 def test_gaussian_users_are_figure_2():

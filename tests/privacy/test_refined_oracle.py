@@ -228,7 +228,7 @@ def test_a_batch_within_the_guarantee_has_its_own_line(people):
     certificate = plan.release(batch, allow_other_frame=True).puffer.certificate
     assert certificate.observed["x"].pure_loss.upper == pytest.approx(true_loss(batch, plan.scale), rel=1e-9)
     assert certificate.observed["x"] != certificate.verified["x"]["empirical"]
-    assert "observed frequencies of the released rows: pure loss" in " ".join(str(certificate).split())
+    assert "observed frequencies of the released rows: the odds of two secrets" in " ".join(str(certificate).split())
     assert "other-rows" in {statement.key for statement in certificate.statements}
     own = plan.release(people).puffer.certificate
     assert "other-rows" not in {statement.key for statement in own.statements}

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-VOID = {"meta", "rect", "line", "br"}
+VOID = {"meta", "rect", "line", "br", "wbr"}
 
 
 @dataclass

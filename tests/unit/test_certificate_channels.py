@@ -122,13 +122,6 @@ def test_the_fields_of_a_channel_are_checked(labelled, name):
         Certificate.from_dict(plain)
 
 
-def test_a_signed_record_of_schema_1_1_is_still_intact(released):
-    """It has no field `channels`."""
-    plain = replace(released.puffer.certificate, schema="1.1").sign(KEY).to_dict()
-    assert "channels" not in plain
-    assert Certificate.from_dict(plain).verify(released, public_key=KEY.public_key()) == "intact"
-
-
 def test_levels_of_every_type_are_read_back():
     for column, levels in {
         "missing": [None, "a", "b"],

@@ -73,11 +73,11 @@ def test_an_edit_of_any_field_is_found(released, name):
     assert replace(signed, **{name: value}).verify(released, public_key=KEY.public_key()) == "forged"
 
 
-def test_a_signed_record_of_schema_1_0_is_still_intact(released):
-    """It has no field `wider`, which the signature would cover."""
-    old = replace(released.puffer.certificate, schema="1.0", wider={})
-    plain = old.sign(KEY).to_dict()
-    assert "wider" not in plain
+@pytest.mark.parametrize(("schema", "lacking", "none"), [("1.0", "wider", {"wider": {}}), ("1.1", "channels", {})])
+def test_a_signed_record_of_an_earlier_schema_is_still_intact(released, schema, lacking, none):
+    """It has no such field, which the signature would cover."""
+    plain = replace(released.puffer.certificate, schema=schema, **none).sign(KEY).to_dict()
+    assert lacking not in plain
     assert Certificate.from_dict(plain).verify(released, public_key=KEY.public_key()) == "intact"
 
 

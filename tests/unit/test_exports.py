@@ -228,6 +228,14 @@ def test_croissant(released, name, encoding):
     assert found["rai:dataLimitations"] == not_covered
 
 
+def test_croissant_of_texts_that_look_like_numbers(tmp_path):
+    people = PEOPLE.assign(town=["02100", "00144"] * (len(PEOPLE) // 2))
+    found = privatize(people, secret="group", public="score", layout=Layout(keep="town"), epsilon=1.0)
+    found.to_csv(tmp_path / "people.csv", index=False)
+    (rows,) = found.puffer.certificate.to_croissant(tmp_path / "people.csv")["recordSet"]
+    assert {field["name"]: field["dataType"] for field in rows["field"]}["town"] == "sc:Text"
+
+
 def test_a_whole_table(tmp_path):
     asked = {"secret": "group", "public": ["score", "hobby"], "epsilon": 1.0}
     frame = privatize(PEOPLE, **asked, mechanism=Sequential(holdout=0.0))
@@ -240,7 +248,7 @@ def test_a_whole_table(tmp_path):
     (done,) = found["rai:dataPreprocessingProtocol"]
     assert done.startswith(replaced)
     assert done in found["rai:dataBiases"]
-    assert 'mechanisms: "technical: Each level' in (text := certificate.to_registry(published="2026-01-31"))
+    assert 'mechanisms: "technical: How the levels' in (text := certificate.to_registry(published="2026-01-31"))
     assert f"exactly.\\n\\n{replaced}" in text
 
 

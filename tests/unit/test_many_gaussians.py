@@ -80,15 +80,6 @@ def test_hockey_stick_is_that_of_the_pairs_one_by_one(engines, style, point, cou
         assert engines[0] is ManyGaussiansLoss or many.pure(scale).bracket == one_by_one.pure(scale).bracket
 
 
-def test_no_gaussian_noise_and_hardly_any():
-    many = ManyWidenedLoss(priors_of("plain", 9))
-    assert many.pure(0.0).bracket.lower == many.pure(1e-120).bracket.upper == np.inf
-    assert many.hockey_stick(1e-120, epsilon=1.0).bracket.upper == many.hockey_stick(0.0, epsilon=1.0).bracket.upper
-    assert many.hockey_stick(1e-120, epsilon=1.0).bracket.lower == 0
-    equal = ManyWidenedLoss({k: Prior.gaussian(1.0, 2.0) for k in range(9)})
-    assert equal.pure(1.0).bracket.upper == equal.hockey_stick(1.0, epsilon=0.1).bracket.upper == 0
-
-
 @pytest.mark.parametrize("style", STYLES)
 @sweep(2, 9)
 def test_without_noise(style, count):
@@ -101,24 +92,22 @@ def test_without_noise(style, count):
     assert found.upper <= expected.upper * 1.01 or expected.lower > 0.5  # far from private
 
 
-def test_hardly_any_noise_is_bounded_by_none():
-    many = ManyGaussiansLoss(priors_of("plain", 9))
-    assert many.pure(1e-60).bracket.upper == np.inf
-    assert many.hockey_stick(1e-60, epsilon=1.0).bracket.upper == many.hockey_stick(0.0, epsilon=1.0).bracket.upper
-    assert many.hockey_stick(1e-60, epsilon=1.0).bracket.lower == 0
+@pytest.mark.parametrize(("engine", "scale"), [(ManyGaussiansLoss, 1e-60), (ManyWidenedLoss, 1e-120)])
+def test_no_noise_hardly_any_and_equal_priors(engine, scale):
+    many = engine(priors_of("plain", 9))
+    assert many.pure(0.0).bracket.lower == many.pure(scale).bracket.upper == np.inf
+    assert many.hockey_stick(scale, epsilon=1.0).bracket.upper == many.hockey_stick(0.0, epsilon=1.0).bracket.upper
+    assert many.hockey_stick(scale, epsilon=1.0).bracket.lower == 0
+    equal = engine({k: Prior.gaussian(1.0, 2.0) for k in range(9)})
+    assert equal.pure(1.0).bracket.upper == equal.hockey_stick(1.0, epsilon=0.1).bracket.upper == 0
+    if engine is ManyGaussiansLoss:
+        assert equal.pure(0.0).bracket.upper == smallest_scale_of(equal, Target(epsilon=1.0, delta=0.0)) == 0
 
 
 def test_a_std_next_to_the_smallest_float():
     priors = {k: Prior.gaussian(k, std) for k, std in enumerate([1e-290, 1.0, 2.0])}
     assert ManyGaussiansLoss(priors).pure(0.0).bracket.lower == np.inf
     assert ManyGaussiansLoss(priors).pure(3.0).bracket.upper < np.inf
-
-
-def test_equal_priors_lose_nothing():
-    many = ManyGaussiansLoss({k: Prior.gaussian(1.0, 2.0) for k in range(9)})
-    assert many.pure(1.0).bracket.upper == many.pure(0.0).bracket.upper == 0
-    assert many.hockey_stick(1.0, epsilon=0.1).bracket.upper == 0
-    assert smallest_scale_of(many, Target(epsilon=1.0, delta=0.0)) == 0
 
 
 def test_huge_and_tiny_units():

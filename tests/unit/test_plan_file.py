@@ -6,11 +6,13 @@ import os
 import pickle
 import stat
 
+import numpy as np
+import pandas as pd
 import pytest
 from conftest import few
 from plan_cases import file_of, planned
 
-from puffer_frames import Plan, load_plan
+from puffer_frames import Noise, Plan, calibrate, compose, load_plan
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PlanFileError
 from puffer_frames.scales import search
 from puffer_frames.verbs.plans import file as plan_file
@@ -345,3 +347,27 @@ def test_a_folder_is_no_file(tmp_path):
         planned("laplace noise").save(tmp_path)
     with pytest.raises(FileNotFoundError):
         planned("laplace noise").save(tmp_path / "nowhere" / "plan")
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_a_scale_of_a_theorem_adds_up_and_can_be_saved(seed, tmp_path):
+    """Two roundings of one scale differed in the last bit, which told whether epsilons add."""
+    rng, secrets = np.random.default_rng(seed), "abcdef"[: 2 + seed]
+    code = rng.integers(0, len(secrets), 400)
+    frame = pd.DataFrame({"g": [secrets[k] for k in code], "x": (rng.integers(0, 5, 400) + code % 2) * 0.1})
+    noise = Noise(theorem="kantorovich", calibration="theorem")
+    plan = calibrate(frame, secret="g", public="x", epsilon=1.0, mechanism=noise)
+    plan.save(tmp_path / "plan")
+    releases = [plan.release(frame), load_plan(tmp_path / "plan").release(frame)]
+    assert compose(releases).epsilon == 2.0
+
+
+def test_labels_beside_listed_pairs_are_released_from_a_file(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"g": rng.choice(list("abc"), 400), "x": rng.integers(0, 5, 400), "l": rng.choice(["p", "q"], 400)}
+    )
+    noise = Noise(theorem="bounded")
+    plan = calibrate(frame, secret="g", public=["x", "l"], epsilon=1.0, pairs=[("a", "b")], mechanism=noise)
+    plan.save(tmp_path / "plan")
+    assert load_plan(tmp_path / "plan").release(frame, rng=1).equals(plan.release(frame, rng=1))

@@ -15,6 +15,7 @@ from html_page import Page
 import puffer_frames
 from puffer_frames import Layout, Noise, Strata, privatize
 from puffer_frames.certificates.record import certificate_pictures
+from puffer_frames.certificates.report.markup import Bar, bars
 from puffer_frames.certificates.report.page import example
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.scales.cautions import rarest_rows
@@ -52,7 +53,7 @@ def assert_whole(page, text):
     assert {one.tag for one in page.elements} <= {
         *("html", "head", "meta", "title", "style", "body", "main", "p", "h1", "h2", "section", "ul", "li", "div"),
         *("table", "caption", "thead", "tbody", "tr", "th", "td", "figure", "figcaption"),
-        *("svg", "desc", "text", "rect", "line"),
+        *("svg", "desc", "text", "rect", "line", "wbr"),
     }
     given = {name for one in page.elements for name in one.given}
     assert not given & {"src", "href", "onload", "onclick", "style", "xlink:href"}
@@ -378,6 +379,32 @@ def test_a_plan_begins_with_a_warning_and_is_private(name, tmp_path):
     assert "0.8125" in page.text
     with pytest.raises(ArgumentError, match="one that is there"):
         plan.report(tmp_path / "plan.html")
+
+
+@pytest.mark.filterwarnings("ignore::puffer_frames.PufferWarning")
+@pytest.mark.parametrize("public", ["score", ["score", "age"]])
+def test_a_page_leads_with_what_to_do_where_noise_drowns_the_values(public, tmp_path):
+    plan = PEOPLE.puffer.calibrate(secret="group", public=public, epsilon=0.01, mechanism="noise")
+    plan.report(tmp_path / "plan.html")
+    plan.release(PEOPLE).puffer.certificate.report(tmp_path / "release.html")
+    for name in ("plan", "release"):
+        first = Page((tmp_path / f"{name}.html").read_text()).all("section")[0]
+        assert first.given["aria-labelledby"] == "instead"
+        assert ('mechanism="channel"' in first.text, "Leave out columns" in first.text) == (
+            public == "score",
+            public != "score",
+        )
+        assert float(re.search(r"at least ([\d.]+) times", first.text)[1]) > 1
+
+
+def test_no_label_of_a_picture_is_cut_off():
+    label = "every law that the table does not refute at 95 % of " + "a_name_without_blanks" * 4
+    drawn = bars("key", "title", [Bar(label=label, value=1.0, text="at most 1"), Bar(label="b", value=2.0, text="2")])
+    lines = re.findall(r'<text x="0" y="(\d+)">([^<]*)</text>', drawn)
+    assert "".join(text for _, text in lines[:-1]).replace(" ", "") == label.replace(" ", "")
+    assert max(len(text) for _, text in lines) <= 40
+    heights = [int(y) for y, _ in lines]
+    assert heights == sorted(set(heights))
 
 
 def test_columns_of_one_channel_are_one_row(tmp_path):

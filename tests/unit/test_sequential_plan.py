@@ -203,6 +203,8 @@ def test_attacks_are_on_the_secrets_that_have_rows_enough(people, tmp_path):
     assert "NOT attacked, of too few rows: 'c'" in re.sub(r"\s+", " ", str(plan))
     certificate = certificate_of(plan.release(rare))
     assert "those of the 2 of 3 secrets" in re.sub(r"\s+", " ", str(certificate))
+    needed = f"60 held-out rows of a secret to try, which about {math.ceil(60 / plan.options.holdout)} rows of it"
+    assert needed in re.sub(r"\s+", " ", str(certificate))
     assert certificate.warnings == ("table-few-attacked",)
     certificate.report(tmp_path / "page.html")
     assert "NO ATTACK WAS TRIED ON 'c'" in Page((tmp_path / "page.html").read_text()).text

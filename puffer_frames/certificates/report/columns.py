@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from puffer_frames.certificates.fields import Fields, WholeTable
 from puffer_frames.certificates.report.markup import EMPTY, Bar, bars
@@ -21,7 +22,7 @@ _CHANGED_HEADS = (
 _ANY_LEVELS = "any law of these levels (pure loss)"
 _OF_ROWS = "the frequencies of these rows"
 _MOST_NAMES = 40
-_MOST_PICTURES = 3
+_MOST_PICTURES, _MOST_USELESS = 3, 6
 
 
 def column_rows(certificate: Fields, /) -> list[tuple[str, ...]]:
@@ -85,9 +86,30 @@ def _listed(names: tuple[str, ...]) -> str:
     return shown_names(names[:_MOST_NAMES]) + more
 
 
-def useless(certificate: Fields, /) -> list[Claim]:
-    """Columns whose noise is larger than the error of one constant."""
-    return [claim("useless", names=_listed(certificate.useless))] if certificate.useless else []
+def instead(
+    useless: Mapping[str, tuple[float, float, str]], /, *, columns: int, one_draw: bool, means: bool
+) -> list[Claim]:
+    """What to do where noise is larger than the error of one constant.
+
+    - `useless`: Such columns, with the mean error, that of a constant, and the same in words.
+    - `columns`: How many are released together.
+    - `one_draw`: Whether a channel could be asked for.
+    - `means`: Whether means of many rows are known with less noise.
+    """
+    told = [
+        f"{shown(name)} (mean error {error:.3g}; of a constant {text})" for name, (error, _, text) in useless.items()
+    ]
+    more = f" and of {len(told) - _MOST_USELESS:,} more" if len(told) > _MOST_USELESS else ""
+    times = max((error / constant if constant else math.inf for error, constant, _ in useless.values()), default=0.0)
+    said = {
+        "useless": bool(useless),
+        "instead-fewer": columns > 1,
+        "instead-channel": columns == 1 and one_draw,
+        "instead-epsilon": times < math.inf,
+        "instead-means": means,
+    }
+    parts = {"names": ", ".join(told[:_MOST_USELESS]) + more, "times": f"{rounded_up(times, digits=2):g}"}
+    return [claim(key, **parts) for key, holds in said.items() if holds] if useless else []
 
 
 def error_pictures(certificate: Fields, /) -> list[str]:

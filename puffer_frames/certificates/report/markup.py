@@ -6,6 +6,7 @@ import html
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from puffer_frames.numbers.presentation import shown
 
@@ -30,7 +31,7 @@ th, td { text-align: left; vertical-align: top; padding: .22rem .5rem .22rem 0; 
 tbody th { font-weight: 600; }
 table:not(.wide) th { width: 27%; }
 .lead { font-size: 1.08rem; }
-.numbers td:nth-child(n+3) { min-width: 5.6em; }
+.numbers td:nth-child(2) { min-width: 9em; } .numbers td:nth-child(n+3) { min-width: 5.6em; }
 .numbers th:first-child { width: 26%; }
 .asked th:first-child { width: 16%; } .asked th:nth-child(2) { width: 13%; }
 .sign th { padding: 1.6rem .5rem 1.6rem 0; }
@@ -65,34 +66,35 @@ svg .alarm { fill: var(--warn); } svg .mark { stroke: var(--warn); stroke-width:
   .wide td.none { display: none; }
   .wide td::before { content: attr(data-head) ": "; color: var(--soft); }
 }
-@page { size: A4; margin: 9mm 12mm; }
+@page { size: A4; margin: 7mm 11mm; }
 @media print {
   :root { color-scheme: light; --ink: #000; --soft: #444; --line: #bbb; --paper: #fff; --bar: #2f6f9f; --rest: #9fb4c4;
     --warn: #a40e26; --warn-paper: #fff; }
   body { font: 7.8pt/1.22 "Segoe UI", "Helvetica Neue", Arial, "DejaVu Sans Condensed", sans-serif; }
   main { max-width: none; padding: 0; }
   h1 { font-size: 13pt; margin: 0 0 2pt; }
-  h2 { font-size: 9pt; margin: 2pt 0 0; break-after: avoid; }
+  h2 { font-size: 9pt; margin: 1pt 0 0; break-after: avoid; }
   h3 { font-size: 8pt; margin: 3pt 0 0; break-after: avoid; }
   p, ul { margin: .5pt 0; }
   ul { padding-left: 9pt; }
   table { font-size: 7.5pt; margin: 1pt 0; }
   caption, figcaption { font-size: 7pt; padding: 0; }
-  th, td { padding: .8pt 4pt .8pt 0; }
+  th, td { padding: .3pt 4pt .3pt 0; }
   tr, figure, li { break-inside: avoid; }
   .lead { font-size: 9pt; }
-  .notice, .box { padding: 2pt 5pt; border-width: 1pt; margin: 4pt 0; }
-  .box:not(.warnings) ul, .small ul { columns: 2; column-gap: 12pt; }
+  .notice, .box { padding: 2pt 5pt; border-width: 1pt; margin: 3pt 0; }
+  .box:not(.warnings) ul, .small ul { columns: 2; column-gap: 12pt; } .box ul { font-size: 7pt; line-height: 1.18; }
   .pictures { gap: 0 14pt; flex-wrap: nowrap; }
   .pictures figure { max-width: 62mm; flex: 1 1 45mm; margin: 1pt 0; }
   .aside { width: 62mm; margin: 0 0 2pt 6mm; }
   .small, .small table { font-size: 6.5pt; line-height: 1.16; }
-  .small table:not(.wide) th, .asked th:first-child { width: 17%; } .asked th:nth-child(2) { width: 9%; }
+  table:not(.wide) th { width: 22%; } .small table:not(.wide) th { width: 10%; }
+  .asked th:first-child { width: 20%; } .asked th:nth-child(2) { width: 11%; }
   .keep { break-inside: avoid; }
   table.about, .about caption, .about tbody { display: block; }
   .about tr { display: inline-table; table-layout: fixed; width: 48.5%; margin-right: 1.2%; vertical-align: top; }
   table.about th { width: 30%; }
-  .sign th { padding: 4pt 4pt 5pt 0; }
+  .sign th { padding: 3pt 4pt 4pt 0; }
 }
 """
 """One sheet for screen and print."""
@@ -126,7 +128,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], /, *, caption: st
     """A table with a head; the first cell of a row is the head of the row."""
     head = "".join(f'<th scope="col">{escaped(text)}</th>' for text in heads)
     body = "".join(
-        f'<tr><th scope="row">{escaped(row[0])}</th>'
+        f'<tr><th scope="row">{escaped(row[0]).replace("_", "_<wbr>")}</th>'
         + "".join(
             f'<td data-head="{escaped(name)}"{_of("none" if text == EMPTY else "")}>{escaped(text)}</td>'
             for name, text in zip(heads[1:], row[1:], strict=True)
@@ -168,9 +170,10 @@ def _of(kind: str) -> str:
 
 
 _WIDTH = 360
-_ROW = 34
-_LONGEST = 30
-"""The most characters of a label that a picture shows; the text beside it shows all."""
+_LINE, _BAR = 14, 20
+"""Heights of a line of text, and of a bar with the room around it."""
+_LETTERS, _MOST_LINES = 48, 4
+"""Characters of the whole width, and lines of a label; the text beside the picture shows all of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,23 +209,27 @@ def bars(name: str, title: str, rows: Sequence[Bar], /, *, largest: float = 0.0,
     finite = [row.value for row in rows if math.isfinite(row.value)]
     top = max([largest, *finite, *([] if mark is None else [mark])])
     top *= 1.15 if len(finite) < len(rows) else 1.0  # what has no bound is longer than all that has one
-    height = _ROW * len(rows) + 4
+    widths = [max(_LETTERS - len(row.text), _LETTERS // 4) for row in rows]
+    labels = [wrap(row.label, k, max_lines=_MOST_LINES) or [""] for row, k in zip(rows, widths, strict=True)]
+    height = sum(_LINE * len(lines) + _BAR for lines in labels) + 4
     parts = [
         f'<svg role="img" aria-labelledby="{name}-t {name}-d" viewBox="0 0 {_WIDTH} {height}">',
         f'<title id="{name}-t">{escaped(title)}</title>',
         f'<desc id="{name}-d">{escaped("; ".join(f"{row.label}: {row.text}" for row in rows))}</desc>',
     ]
-    for k, row in enumerate(rows):
-        y = _ROW * k
+    y = 0
+    for row, lines in zip(rows, labels, strict=True):
         length = _WIDTH * min(1.0, row.value / top) if top else 0.0
         kind = "alarm" if row.alarm else "rest" if row.soft else "bar"
-        label = row.label if len(row.label) <= _LONGEST else row.label[: _LONGEST - 1] + "…"
-        parts.append(f'<text x="0" y="{y + 13}">{escaped(label)}</text>')
-        parts.append(f'<text x="{_WIDTH}" y="{y + 13}" text-anchor="end">{escaped(row.text)}</text>')
-        parts.append(f'<rect class="{kind}" x="0" y="{y + 18}" width="{max(length, 1):.1f}" height="10"/>')
+        parts.append(f'<text x="{_WIDTH}" y="{y + _LINE - 1}" text-anchor="end">{escaped(row.text)}</text>')
+        for text in lines:
+            y += _LINE
+            parts.append(f'<text x="0" y="{y - 1}">{escaped(text)}</text>')
+        parts.append(f'<rect class="{kind}" x="0" y="{y + 4}" width="{max(length, 1):.1f}" height="10"/>')
         if mark is not None and top:
             x = _WIDTH * mark / top
-            parts.append(f'<line class="mark" x1="{x:.1f}" y1="{y + 15}" x2="{x:.1f}" y2="{y + 31}"/>')
+            parts.append(f'<line class="mark" x1="{x:.1f}" y1="{y + 1}" x2="{x:.1f}" y2="{y + 17}"/>')
+        y += _BAR
     return f"<figure>{''.join(parts)}</svg><figcaption>{escaped(title)}</figcaption></figure>"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +16,9 @@ from puffer_frames.certificates.report.columns import (
     column_heads,
     column_rows,
     error_pictures,
+    instead,
     robustness,
     robustness_picture,
-    useless,
 )
 from puffer_frames.certificates.report.markup import (
     Bar,
@@ -355,8 +356,8 @@ def certificate_page(
     notice = " ".join(one.text for one in stated(certificate, ("warning-seed",)))
     audit_notice = tested.text if isinstance(audit, Test) and not audit.passed else ""
     questions = checklist(certificate, justification=justification, audit=tested)
-    return page(
-        certificate_title(certificate) + ": NOT PRIVATE" * certificate.reproducible,
+    parts = [
+        _instead(certificate),
         _warned(certificate, but=notice),
         _released(certificate),
         _promise(certificate),
@@ -381,9 +382,46 @@ def certificate_page(
             kind="small",
         ),
         section("annex", "Technical annex", _annex(certificate), kind="small"),
+    ]
+    return page(
+        certificate_title(certificate) + ": NOT PRIVATE" * certificate.reproducible,
+        *parts,
+        _words(" ".join(parts)),
         section("references", "References", items(references(certificate)), kind="small"),
         notice=" ".join(filter(None, (notice, audit_notice))),
     )
+
+
+_WORDS = {
+    "pair": ("secret pair", r"pairs?"),
+    "belief": ("belief", r"beliefs?|believes?"),
+    "law": ("law", r"laws?"),
+    "network": ("network", r"networks?"),
+    "quilt": ("quilt", r"quilts?"),
+    "epsilon": ("epsilon", r"epsilons?"),
+    "delta": ("delta", r"deltas?"),
+    "loss": ("loss", r"loss|losses"),
+}
+"""Words that are explained where a page has them."""
+
+
+def _words(text: str) -> str:
+    found = {key: word for key, (word, form) in _WORDS.items() if re.search(rf"\b({form})\b", text, re.IGNORECASE)}
+    listed = items(f"{word}: {claim(f'word-{key}').text}" for key, word in found.items())
+    return section("words", "Words of this page", listed, kind="small")
+
+
+def _instead(certificate: Fields) -> str:
+    """What to do before all else where the noise drowns the values."""
+    found = {name: certificate.estimated[name] for name in certificate.useless}
+    claims = instead(
+        {name: (certificate.expected_error[name], one.constant_error, one.texts[1]) for name, one in found.items()},
+        columns=len(certificate.public),
+        one_draw=not (certificate.unit or certificate.given or certificate.refines or certificate.releases > 1),
+        means=certificate.noise in _VARIANCES,
+    )
+    title = "Before you sign: the noise drowns the values"
+    return section("instead", title, items(one.text for one in claims), kind="box instead") if claims else ""
 
 
 def _warned(certificate: Fields, *, but: str) -> str:
@@ -519,7 +557,7 @@ def _columns(certificate: Fields) -> str:
         "columns",
         "Columns, and their error",
         table(column_heads(certificate), column_rows(certificate), caption=caption, kind="numbers"),
-        *(paragraph(one.text) for one in (*stated(certificate, ("table-changed",)), *useless(certificate))),
+        *(paragraph(one.text) for one in stated(certificate, ("table-changed",))),
         beside(*error_pictures(certificate)),
     )
 

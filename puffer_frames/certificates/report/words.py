@@ -150,7 +150,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "for several columns by at most the sum of their shares; the mean of all rows is off by at most what the "
         "column moves, plus the average distance between a value and the one that is released for its cell. Shares are "
         "mostly off by far less; the mean of a column with a few large values may be off by about as much. Means by "
-        'group and slopes have no such margin: where you need one, ask for a release with mechanism="noise".',
+        "group and slopes have no such margin, since how a row was changed depends on its secret: where you need one, "
+        'ask for a release with mechanism="noise".',
     ),
     "use-table": (
         "not covered",
@@ -182,11 +183,54 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "not covered",
         "The frame or file with this certificate was changed after the release: this report is about the release.",
     ),
+    # where the noise drowns the values
     "useless": (
         "measured",
-        "In {names} the noise is larger than the error of one constant in place of every value, as estimated from the "
-        "released values: single values are of no use; means of many may be.",
+        "The noise is larger than the error that one constant in place of every value would have, in {names}: single "
+        "values are of no use.",
     ),
+    "instead-fewer": (
+        "said",
+        "Leave out columns that nobody needs: the fewer are released together, the less noise they need.",
+    ),
+    "instead-channel": (
+        "said",
+        'Or take a channel, mechanism="channel": values become other ones of the column at random, and the mean error '
+        "is never larger than that of a constant. Bins, such as ages in groups of ten years, change less often than "
+        "exact values.",
+    ),
+    "instead-epsilon": (
+        "said",
+        "Or ask for a larger epsilon, if the weaker promise can be justified: the noise must become at least {times} "
+        "times smaller before single values tell anything.",
+    ),
+    "instead-means": (
+        "said",
+        "Or publish it for means of many rows alone, and say so to whoever gets it.",
+    ),
+    # words
+    "word-pair": ("technical", "Two values of what is protected: a reader can hardly tell which of them is true."),
+    "word-belief": (
+        "technical",
+        "What a reader takes for true before seeing the release: how often each value occurs, given each secret.",
+    ),
+    "word-law": ("technical", "How often each value occurs, or with which probability."),
+    "word-network": ("technical", "A model of which values depend on which, and how much. It simplifies the truth."),
+    "word-quilt": (
+        "technical",
+        "Values around the hidden one, in time or in a network. Once they are known, values beyond tell no more of it: "
+        "only what lies between has to be hidden.",
+    ),
+    "word-epsilon": (
+        "technical",
+        "How strong the promise is: the smaller, the stronger. Odds of two secrets change by a factor of at most "
+        "e^epsilon: 1.11 for 0.1, 2.72 for 1, 20.1 for 3.",
+    ),
+    "word-delta": (
+        "technical",
+        "By how much a probability may be above what epsilon allows; 0 is no exception.",
+    ),
+    "word-loss": ("technical", "What a release gives away, on the scale of epsilon; pure where delta plays no part."),
     "about-how": (
         "technical",
         "What is not said here can be said when the release is made, with privatize(..., about=...), a mapping of "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -26,10 +26,17 @@ from puffer_frames.doors.command.options import (
 )
 from puffer_frames.doors.command.outcome import DONE, LOG, REFUSED, Outcome, check_metrics, step
 from puffer_frames.doors.command.parser import Request
-from puffer_frames.doors.command.places import BESIDE, beside, check_places, is_folder, new_folder, written
-from puffer_frames.errors import ArgumentError, CalibrationError, PufferError, UncoveredFrameError
+from puffer_frames.doors.command.places import BESIDE, beside, check_places, claimed, is_folder, new_folder, written
+from puffer_frames.errors import (
+    ArgumentError,
+    CalibrationError,
+    PufferError,
+    SuspectValuesWarning,
+    UncoveredFrameError,
+    warn,
+)
 from puffer_frames.frames.columns import REST, NativeFrame
-from puffer_frames.frames.csv_texts import AS_THEY_ARE, Dialect, TextRoles
+from puffer_frames.frames.csv_texts import AS_THEY_ARE, DIALECT, Dialect, TextRoles
 from puffer_frames.frames.files import (
     check_writable,
     format_of,
@@ -41,6 +48,7 @@ from puffer_frames.frames.files import (
     write_arrow,
     write_csv,
 )
+from puffer_frames.frames.null_values import ReadCode
 from puffer_frames.frames.table import open_table, small_rows
 from puffer_frames.numbers.presentation import plain as digits
 from puffer_frames.numbers.presentation import shown
@@ -169,11 +177,11 @@ def say_types(released: NativeFrame, path: Path, certificate: Certificate, /) ->
         rows = read_rows(path, schema=types, streaming=False, roles=released_roles(certificate))
         return certificate.verify(rows) == "derived"
 
-    if not is_derived({}):
-        return
     types, holds = schema_of(released, certificate.public + certificate.kept + certificate.given), False
-    with suppress(PufferError):  # a type that does not read the texts
-        holds = not is_derived(types)
+    with suppress(PufferError, OSError):  # the release is there, whatever reads it
+        if not is_derived({}):
+            return
+        holds = not is_derived(types)  # of a type that may not read the texts
     if holds:
         LOG.warning(
             "a CSV file holds no types: verify it with --schema %s", ",".join(f"{k}={v}" for k, v in types.items())
@@ -299,9 +307,16 @@ def compared(request: Request, /) -> Outcome:
 def release(request: Request, /) -> Outcome:
     """Draw the noise once, by the options or by a plan, and write the release with its certificate."""
     source, target = request.path("input"), request.path("output")
+    with nullcontext() if request.flag("overwrite") else claimed(target):
+        return _released(request, source, target)
+
+
+def _released(request: Request, source: Path, target: Path) -> Outcome:
     folder = is_folder(target, request.found["output"])
     by_plan = "plan" in request.found
     _check_release(request.arguments, by_plan=by_plan)
+    if "password_file" in request.found and not by_plan:
+        raise ArgumentError("--password-file", rule="given with --plan", got="it alone", hint="Leave it out.")
     outputs, overwrite = [target] if folder else written(target), request.flag("overwrite")
     check_places(outputs, inputs=_inputs(request), overwrite=overwrite)
     kept = load_plan(request.path("plan"), password=_password(request)) if by_plan else None
@@ -309,6 +324,7 @@ def release(request: Request, /) -> Outcome:
     if not folder:
         columns = _named(request.arguments, kept)
         check_writable(frame, [*columns["keep"], *columns["given"]], target)
+        _check_lines(request.arguments, kept, columns, level_kinds(frame), target)
     book = arguments["ledger"] = FileLedger.of(arguments.get("ledger"))
     with nullcontext(lambda: None) if book is None else book.of_files() as named:
         with step("calibrate" if kept is None else "check"):
@@ -390,6 +406,8 @@ def audit_files(request: Request, /) -> Outcome:
     own = TextRoles(exact=(*certificate.kept, *certificate.given, *secret), public=certificate.public)
     original = read_rows(first, schema=request.schema, streaming=False, roles=own, dialect=request.dialect)
     released = read_rows(second, schema=request.types("released_schema"), streaming=False, roles=roles)
+    _check_dialect(request, first)
+    codes = {} if format_of(first) == "csv" else _codes(request.dialect, original, own, None, None)
     level = request.found.get("level", "0.99")
     with step("audit") as known:
         report = audit(
@@ -397,6 +415,7 @@ def audit_files(request: Request, /) -> Outcome:
             released,
             certificate=certificate,
             secret=request.arguments.get("secret"),
+            null_values=with_levels({"null_values": codes}, level_kinds(original))["null_values"],
             level=number(level, name="level") if isinstance(level, str) else level,
         )
         verdict = known["verdict"] = "passed" if report.passed else "failed"
@@ -474,6 +493,9 @@ def ledger_of_releases(request: Request, /) -> Outcome:
     path = request.path("book")
     if action != "withdraw" and "entry" in request.found:
         raise ArgumentError("an entry", rule="given with withdraw", got="it", hint="Leave it out.")
+    if action in ("withdraw", "check") and "dataset" in request.found:
+        rule = "given with list and total"
+        raise ArgumentError("--dataset", rule=rule, got="it", hint="Leave it out: the whole file is meant.")
     if action != "total" and request.arguments:
         raise ArgumentError(spelled(request.arguments), rule="given with total", got="it", hint="Leave it out.")
     return _ACTIONS[action](request, path)
@@ -585,12 +607,17 @@ def _opened(
     request: Request, source: Path, kept: AnyPlan | None = None, /, *, memory: bool = False
 ) -> tuple[NativeFrame, dict[str, Any]]:
     """The rows, and the arguments in the types of their columns; those of the plan are as in the plan."""
+    beliefs = request.arguments.get("beliefs")
+    _check_dialect(request, source, *(beliefs if isinstance(beliefs, list) else ()))
     memory = memory or bool(request.arguments.get("shuffle")) or request.arguments.get("unit_over") == "sample"
     roles = _roles(request.arguments, kept)
+    dialect, marks = request.dialect, dict[str, list[str]]()
     with step("read") as known:
-        frame = read_rows(source, schema=request.schema, streaming=not memory, roles=roles, dialect=request.dialect)
+        frame = read_rows(
+            source, schema=request.schema, streaming=not memory, roles=roles, dialect=dialect, marks=marks
+        )
         known |= {"rows": row_count(frame), "how": "as a stream" if row_count(frame) is None else "in memory"}
-    codes = _codes(request.dialect, frame, roles, csv=format_of(source) == "csv", planned=kept is not None)
+    codes = _codes(dialect, frame, roles, marks if format_of(source) == "csv" else None, kept)
     found = with_levels(dict(request.arguments) | ({"null_values": codes} if codes else {}), level_kinds(frame))
     if isinstance(found.get("beliefs"), list):
         texts = [name for name, kind in level_kinds(frame).items() if kind == "text"]
@@ -604,19 +631,51 @@ def _opened(
     return frame, as_arguments(found, compares=request.subcommand == "compare")
 
 
+def _check_dialect(request: Request, /, *sources: Any) -> None:
+    """Raise ArgumentError for options of CSV files where none is read."""
+    alone = [name for name in DIALECT if name in request.found and name != "null_values"]
+    if alone and not any(format_of(one) == "csv" for one in sources if isinstance(one, Path)):
+        rule, got = "given for a CSV file alone", "one for another format"
+        raise ArgumentError(spelled(alone[:1]), rule=rule, got=got, hint="Leave it out.")
+
+
 def _codes(
-    dialect: Dialect, frame: NativeFrame, roles: TextRoles, /, *, csv: bool, planned: bool
+    dialect: Dialect, frame: NativeFrame, roles: TextRoles, marks: Mapping[str, list[str]] | None, plan: Plan | None, /
 ) -> dict[str, list[Any]]:
-    """The texts for missing values of one column that are the argument `null_values`; raises ArgumentError."""
-    if csv:
-        kept = {*roles.exact, *roles.plain} - {*roles.alike}
-        types = {name: dtype for name, dtype in frame.collect_schema().items() if roles.coded and name not in kept}
-        found = {name: list(dialect.codes_of(name, dtype).values()) for name, dtype in types.items()}
-        return {name: codes for name, codes in found.items() if codes}
-    if dialect.null_values and (planned or None in dialect.null_values):
-        rule = "left out with --plan, which says them" if planned else "of a column, where the file has types"
+    """The argument `null_values`: codes of one column, and the marks that a CSV file has, so that the release says so.
+
+    Raises ArgumentError for marks that a plan does not know: its certificate would not say them.
+    """
+    if marks is not None:
+        names = [name for name in frame.collect_schema() if name not in {*roles.exact, *roles.plain} - {*roles.alike}]
+        if plan is not None:
+            for name in names:
+                known = map(str, plan.fitted.request.null_values.get(name, ()))
+                if not {*marks.get(name, ())} <= {*known}:
+                    rule, hint = "codes of the plan", "Make the plan with the same --null-values."
+                    raise ArgumentError("--null-values", rule=rule, got=f"others of {name!r}", hint=hint)
+            return {}
+        found = {name: dialect.codes_of(name, frame.collect_schema()[name]) for name in names}
+        read = {name: [ReadCode(mark) for mark in marks.get(name, ()) if mark not in found[name]] for name in names}
+        _warn_of_unused(dialect, found, marks)
+        return {name: both for name in names if (both := [*found[name].values(), *read[name]])}
+    if dialect.null_values and (plan is not None or None in dialect.null_values):
+        rule = "of a column, where the file has types" if plan is None else "left out with --plan, which says them"
         raise ArgumentError("--null-values", rule=rule, got="others", hint="Write --null-values COLUMN=CODE, or none.")
     return {str(name): list(codes) for name, codes in dialect.null_values.items()}
+
+
+def _warn_of_unused(
+    dialect: Dialect, codes: Mapping[str, Mapping[str, Any]], marks: Mapping[str, list[str]], /
+) -> None:
+    """Warn of texts that the file does not have; of codes in the type of their column Python does."""
+    found = {mark for own in marks.values() for mark in own}
+    unused = [mark for mark in dialect.null_values.get(None, ()) if mark not in found]
+    for name, own in codes.items():
+        unused += [mark for mark in dialect.null_values.get(name, ()) if mark not in (*own, *marks.get(name, ()))]
+    if unused:
+        told, hint = f"names texts that are in no row: {', '.join(map(repr, unused))}", "Write them as the file does."
+        warn(SuspectValuesWarning("--null-values", told, hint=hint))
 
 
 def _named(arguments: Mapping[str, Any], kept: AnyPlan | None) -> dict[str, list[str]]:
@@ -644,6 +703,27 @@ def _roles(arguments: Mapping[str, Any], kept: AnyPlan | None) -> TextRoles:
     )
 
 
+def _check_lines(
+    arguments: Mapping[str, Any],
+    kept: AnyPlan | None,
+    columns: Mapping[str, list[str]],
+    all_of: Collection[str],
+    path: Path,
+) -> None:
+    """Raise ArgumentError for a CSV file with one column where a missing value is a level: most readers skip it."""
+    nulls = arguments.get("nulls") if kept is None else kept.fitted.request.nulls
+    used = {name for role, names in columns.items() if role != "public" for name in names}
+    public = columns["public"] if columns["public"] not in ([], [REST]) else [*{*all_of} - used]
+    released = {*public, *columns["keep"], *columns["given"]}
+    if nulls == "level" and len(released) == 1 and format_of(path) == "csv":
+        raise ArgumentError(
+            "the output",
+            rule="a .parquet or .arrow file, where missing values of the only column are a level",
+            got="a CSV file, where each of them is an empty line",
+            hint="Write a .parquet file, or say --nulls drop.",
+        )
+
+
 def _samples(unit: Unit | None, /) -> bool:
     """Whether some rows of large units are left out, for which all rows must be in memory."""
     return unit is not None and unit.over == "sample"
@@ -658,7 +738,9 @@ def _inputs(request: Request) -> list[Path | None]:
     ledger = request.arguments.get("ledger")
     names = ("input", "plan", "password_file", "config")
     book = as_path(ledger, role="the ledger") if isinstance(ledger, str) else None
-    return [*map(request.path_or_none, names), book]
+    beliefs = request.arguments.get("beliefs")
+    tables = [one for one in beliefs if isinstance(one, Path)] if isinstance(beliefs, list) else []
+    return [*map(request.path_or_none, names), book, *tables]
 
 
 def _check_release(arguments: Mapping[str, Any], /, *, by_plan: bool) -> None:

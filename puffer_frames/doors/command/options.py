@@ -11,6 +11,7 @@ from typing import Any
 from puffer_frames.certificates.about import FIELDS
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.files import LevelKind
+from puffer_frames.frames.null_values import ReadCode
 from puffer_frames.mechanisms.arguments import Layout
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.noise.options import Noise
@@ -212,7 +213,12 @@ def with_levels(arguments: dict[str, Any], kinds: Mapping[str, LevelKind], /) ->
             for column, entry in found["domain"].items()
         }
     for column, codes in found.get("null_values", {}).items():
-        found["null_values"] |= {column: [_level(code, kinds.get(column, "text"), "null_values") for code in codes]}
+        found["null_values"] |= {
+            column: [
+                code if isinstance(code, ReadCode) else _level(code, kinds.get(column, "text"), "null_values")
+                for code in codes
+            ]
+        }
     return found
 
 

@@ -137,8 +137,9 @@ def _print(text: str, stream: TextIO) -> None:
     encoding = getattr(stream, "encoding", None) or "utf-8"
     try:
         print(text.encode(encoding, "backslashreplace").decode(encoding), file=stream, flush=True)
-    except BrokenPipeError:  # the reader has gone; Python would complain once more when it ends
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except OSError:  # the reader has gone, or the disk is full; Python would complain once more when it ends
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 LOG = logging.getLogger("puffer_frames.doors.command")

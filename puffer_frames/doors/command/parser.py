@@ -26,7 +26,7 @@ from puffer_frames.doors.command.options import (
     read_entry,
 )
 from puffer_frames.errors import ArgumentError
-from puffer_frames.frames.csv_texts import DIALECT, Dialect
+from puffer_frames.frames.csv_texts import DIALECT, Dialect, marks_of
 from puffer_frames.numbers.records import CONFIG_BYTES, UnclearJsonError, file_content, parsed
 
 
@@ -320,8 +320,8 @@ class Request:
                 name: read_entry(name, entry, own=each.read_otherwise)
                 for name, entry in _only(entries, each.arguments).items()
             }
-            arguments = held | arguments
-            found = {name: entry for name, entry in entries.items() if name not in each.arguments} | found
+            arguments = _merged(held, arguments)
+            found = _merged({name: entry for name, entry in entries.items() if name not in each.arguments}, found)
         return cls(subcommand=subcommand, found=found, arguments=arguments, louder=louder)
 
     def path(self, name: str, /) -> Any:
@@ -380,6 +380,15 @@ def _schema(texts: Iterable[str]) -> dict[str, str]:
         for part in options_module.names(text, name="schema")
     ]
     found: dict[str, str] = options_module.joined(pairs, name="schema")
+    return found
+
+
+def _merged(held: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+    """What a config file holds, and the command line says: of mappings, each entry."""
+    found = dict(held)
+    for name, entry in said.items():
+        own, more = (marks_of(each) if name == "null_values" else each for each in (held.get(name, {}), entry))
+        found[name] = own | more if isinstance(own, dict) and isinstance(more, dict) else entry
     return found
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import secrets
 import shutil
+import socket
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,6 +61,8 @@ def check_places(outputs: Iterable[Path], /, *, inputs: Iterable[Path | None], o
             raise _refused("another file than every input", "the path of an input", "Name another file.")
         if any(_same(real, Path(os.path.realpath(other))) for other in listed[:k]):
             raise _refused("another file than the other outputs", "the path of one", "Name another file.")
+        if path.is_symlink() and beside(real).is_file():  # the certificate of another run would stay there
+            raise _refused("a table itself", "a link to one with a certificate", "Name the table that it leads to.")
         if real.is_dir():
             if any(real.iterdir()):
                 raise _taken("a new folder, or an empty one", "one that holds something", "Name another folder.")
@@ -67,6 +72,31 @@ def check_places(outputs: Iterable[Path], /, *, inputs: Iterable[Path | None], o
             raise FileNotFoundError(2, os.strerror(2), str(path.parent))
         if not os.access(real.parent, os.W_OK | os.X_OK):
             raise PermissionError(13, os.strerror(13), str(path.parent))
+
+
+@contextmanager
+def claimed(path: Path, /) -> Iterator[None]:
+    """Let no other run on this machine make this file meanwhile; not on other systems than Linux.
+
+    Without it the first to name the file wins. But a limit of the ledger would count what the others have reserved.
+
+    Raises
+    ------
+    FileTakenError
+        Where another run makes it.
+    """
+    if sys.platform != "linux":
+        yield
+        return
+    with socket.socket(socket.AF_UNIX) as claim:
+        key = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()
+        try:
+            claim.bind(f"\0puffer_frames/{key}")  # a name in no folder, which the system forgets with the process
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                hint = "When that run has ended, verify what it has released."
+                raise _taken("a file that no other run writes", "one that another run is writing", hint) from None
+        yield
 
 
 @contextmanager

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from puffer_frames.certificates.facts import Prepared
-from puffer_frames.certificates.of_release import absent_secrets, left_out, odds_of, seen, weak
+from puffer_frames.certificates.of_release import absent_secrets, left_out, seen, weak
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
+from puffer_frames.certificates.text import odds_of
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.channel.fitted import ChannelFit
 from puffer_frames.mechanisms.channel.problem import RARE, cost_word

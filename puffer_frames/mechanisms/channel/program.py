@@ -417,11 +417,11 @@ def solve(problem: Problem, /, *, interior: bool = False) -> Solution:
 
     Raises CalibrationError where the solver fails.
 
-    HiGHS by SciPy, feasibility tolerance 1e-10: dual simplex, or interior points and crossover. The bound is that of
-    the dual solution, whatever its quality. docs/theory.md, section 16.
+    HiGHS by SciPy, feasibility tolerance 1e-10: dual simplex, or interior points and crossover; where one fails at any
+    scaling, the other one. The bound is that of the dual solution, whatever its quality. docs/theory.md, section 16.
     """
-    for largest, cheapest in itertools.product(_LARGEST_LOGS, _CHEAPEST):
-        found = attempt(problem, largest=largest, interior=interior, cheapest=cheapest)
+    for by_points, largest, cheapest in itertools.product((interior, not interior), _LARGEST_LOGS, _CHEAPEST):
+        found = attempt(problem, largest=largest, interior=by_points, cheapest=cheapest)
         if found is not None:
             return found
     raise CalibrationError(

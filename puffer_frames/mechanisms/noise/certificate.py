@@ -9,10 +9,11 @@ from typing import Any, cast
 
 from puffer_frames.certificates.build import of_choices
 from puffer_frames.certificates.facts import CELLS, Facts, Joint, RowsOfUnit, ends_text
-from puffer_frames.certificates.of_release import absent_secrets, left_out, odds_of, seen, weak
+from puffer_frames.certificates.of_release import absent_secrets, left_out, seen, weak
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
+from puffer_frames.certificates.text import odds_of
 from puffer_frames.frames.stamps.fingerprint import fingerprint_text
 from puffer_frames.loss.outcome import excess_text, measured_text
 from puffer_frames.mechanisms.noise.fitted import NoiseFit

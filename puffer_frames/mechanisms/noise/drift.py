@@ -224,8 +224,8 @@ def _check_values(plan: NoiseFit, seen: RowsSeen) -> None:
         return
     for k in seen.joint.labels:
         laws = plan.choices[seen.joint.columns[k]].empirical
-        for secret, rows in seen.joint.counts.items():
-            law, held = laws[secret], prior_of(rows, k)
+        for secret, law in laws.items():  # of listed pairs their secrets alone
+            held = prior_of(seen.joint.counts[secret], k)
             if law.means.tolist() != held.means.tolist() or law.levels[0].tolist() != held.levels[0].tolist():
                 raise refused("other labels than those of its own rows")
 
@@ -554,7 +554,8 @@ def _losses(plan: NoiseFit, batch: Batch) -> Iterator[Finding]:
         more = bool(exceeded) if of_rows else name in exceeded
         figure = math.nan if measured is None else measured.loss(delta=target.delta).upper
         if measured is not None or more:
-            yield finding("loss", name, "empirical", figure, limit=limit, verdict=RECALIBRATE if more else WITHIN)
+            beyond = more or (bool(wider) and figure > limit)
+            yield finding("loss", name, "empirical", figure, limit=limit, verdict=RECALIBRATE if beyond else WITHIN)
     for name in wider:
         yield finding("range", name, "", math.nan, verdict=RECALIBRATE)
 

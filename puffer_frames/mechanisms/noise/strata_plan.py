@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from threadpoolctl import threadpool_limits
+
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.null_values import merged_frame, with_nulls
@@ -110,21 +112,22 @@ def _of_one_value(
     if request.labels and request.theorem == BOUNDED.name:
         return _for_ranges(request, rows, target, pairs=pairs, named=named)
     if rows.joint is not None:
-        return choose_jointly(
-            rows.joint,
-            target,
-            coupled=is_coupled(request),
-            named=named,
-            beliefs=request.beliefs,
-            weights=request.weights,
-            noise=request.noise,
-            pairs=pairs,
-            domain=request.domain,
-            allow_zero_noise=request.allow_zero_noise,
-            alone=rows.summaries,
-            near=None if near is None else {name: choice.scale for name, choice in near.items()},
-            rows=request.repeats.measured,
-        )
+        with threadpool_limits(limits=1):  # of small products: the same sums on every machine, and none waits
+            return choose_jointly(
+                rows.joint,
+                target,
+                coupled=is_coupled(request),
+                named=named,
+                beliefs=request.beliefs,
+                weights=request.weights,
+                noise=request.noise,
+                pairs=pairs,
+                domain=request.domain,
+                allow_zero_noise=request.allow_zero_noise,
+                alone=rows.summaries,
+                near=None if near is None else {name: choice.scale for name, choice in near.items()},
+                rows=request.repeats.measured,
+            )
     summaries = rows.summaries
     counts = {c: {label: summary.counts[label] for label in named} for c, summary in summaries.items()}
     if len(request.public) > 1:

@@ -33,6 +33,7 @@ from puffer_frames.mechanisms.sequential.columns import (
 from puffer_frames.mechanisms.sequential.fitted import (
     FEWEST_HELD,
     LEAST_SHARE,
+    MOST_HELD,
     WARNED,
     TableFit,
     below,
@@ -145,7 +146,8 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
         yield say("table-unattacked")
         return
     if plan.unattacked:
-        yield say("table-few-attacked", secrets=shown(plan.unattacked_words))
+        rows = math.ceil(FEWEST_HELD / min(plan.options.holdout, MOST_HELD / plan.rows))
+        yield say("table-few-attacked", secrets=shown(plan.unattacked_words), held=FEWEST_HELD, rows=f"{rows:,}")
     if plan.is_exceeded:
         yield say("table-exceeds")
     least = math.floor(100 * plan.held.shown) / 100

@@ -86,8 +86,9 @@ def estimate(frame: NativeFrame, certificate: Certificate | None = None, /, *, t
         raise ArgumentError(
             "the release",
             rule="one whose noise, or table of probabilities, is known",
-            got="a whole table that was released column by column: figures of it may be far from those of the raw "
-            "table, and its certificate does not say how far",
+            got="a whole table that was released column by column: how a row was changed depends on its secret, and "
+            "the certificate does not print with which probabilities, so that means by group and slopes have no margin "
+            "of error",
             hint="Compute them from the release as it is, and give no error; or release the columns that you need an "
             "interval for with noise.",
         )

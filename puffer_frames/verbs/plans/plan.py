@@ -513,13 +513,15 @@ class Plan(Printed):
         """
         place = check_path(path, overwrite=overwrite)
         title, rows = self._shown()
+        request = self.fitted.request
         text = plan_page(
             title,
             rows,
-            target=self.fitted.request.target,
+            target=request.target,
             figures=self.fitted.figures(),
             rows_per_secret=self.rows_per_secret,
             audit=audit,
+            one_draw=request.unit is None and request.given is None and request.repeats.releases == 1,
         )
         write_text(text, place, private=True, new=not overwrite)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from puffer_frames.certificates.report.columns import error_picture
+from puffer_frames.certificates.report.columns import error_picture, instead
 from puffer_frames.certificates.report.markup import (
     EMPTY,
     Bar,
@@ -59,12 +59,14 @@ def plan_page(
     figures: PlanFigures,
     rows_per_secret: Mapping[Secret, int],
     audit: object,
+    one_draw: bool,
 ) -> str:
     """The whole file as text: its first line says that it is private."""
     said, found = promise_claims(target.epsilon, target.delta, whom=figures.whom, what=figures.what)
     tested = section("audit", "Test of a release", _pre(str(audit))) if audit is not None else ""
     return page(
         title,
+        _instead(figures, one_draw=one_draw),
         section(
             "promise",
             "The promise of a release by this plan",
@@ -80,6 +82,15 @@ def plan_page(
         section("next", "Before a release", items(_NEXT)),
         notice=KEEP_PRIVATE,
     )
+
+
+def _instead(figures: PlanFigures, *, one_draw: bool) -> str:
+    """What to do before all else where the noise of numbers drowns them."""
+    useless = [one for one in figures.errors if one.spread is not None and one.error > one.constant]
+    found = {one.name: (one.error, one.constant, f"{one.constant:.3g}") for one in useless}
+    claims = instead(found, columns=len(figures.errors), one_draw=one_draw, means=False)
+    title = "Before a release: the noise drowns the values"
+    return section("instead", title, items(one.text for one in claims), kind="box") if claims else ""
 
 
 def _errors(figures: PlanFigures) -> str:
