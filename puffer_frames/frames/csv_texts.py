@@ -587,7 +587,7 @@ def what_is_wrong(path: Path, dialect: Dialect = AS_USUAL, /) -> TableFileError 
         with dialect.opened(path) as file:
             while block := file.read(1 << 20):
                 if found := next((_KINDS[mark] for mark in _KINDS if not text and block.startswith(mark)), None):
-                    hint = "Give it the end of name of its format, such as .csv.gz or .xlsx."
+                    hint = "Rename it with the ending of its format, such as .csv.gz or .xlsx."
                     return _refused(path, "a CSV file", f"one of the format {found}", hint)
                 try:
                     utf16 = not text and b"\0" in block.partition(b"\n")[0]  # later it may be in a field

@@ -597,7 +597,7 @@ def test_a_name_with_a_quotation_mark():
 def test_files_that_are_called_otherwise(monkeypatch):
     """And one without a line of names, whose first values are no names to print."""
     Path("in.csv").write_bytes(gzip.compress(table().to_csv(index=False).encode()))
-    assert "a compressed file" in run("release", "in.csv", "out.csv", *ASKED).err
+    assert "the format gzip" in run("release", "in.csv", "out.csv", *ASKED).err
     Path("in.csv").write_text("7700,7700\n1,2\n")
     assert "7700" not in run("release", "in.csv", "out.csv", *ASKED).err
     Path("folder").mkdir()
