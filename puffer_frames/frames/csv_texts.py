@@ -263,6 +263,7 @@ def read_csv(
     if not len(table):
         got, hint = "a first line with names alone", "See whether the file is whole."
         raise PriorError(f"the input {path.name!r}", rule="a table with rows", got=got, hint=hint)
+    _check_times(source, names, types, dialect)
     if roles.public == (REST,) and REST not in names:
         roles = replace(roles, public=tuple(name for name in names if name not in {*roles.exact, *roles.plain}))
     wanted = {*roles.exact, *roles.public, *roles.plain}
@@ -528,35 +529,50 @@ def _public(name: str, texts: pl.Series, dialect: Dialect) -> pl.Series:
 def _typed(name: str, texts: pl.Series, dtype: Any) -> pl.Series:
     """As numbers of a given type, without the texts for missing values."""
     if dtype == pl.Decimal:
-        places = max(map(len, texts.str.extract(r"\.([0-9]*)$").drop_nulls()), default=0)
-        if places > _DIGITS or texts.str.contains("^[^a-zA-Z]*[0-9.][eE]").any():
-            raise _changed(name, "Decimal", "more digits, or an exponent")
-        dtype = pl.Decimal(_DIGITS, places)
-    found = texts.cast(dtype, strict=False)
-    if dtype.is_float() and (texts.cast(pl.Int128, strict=False) != found.cast(pl.Int128, strict=False)).any():
-        raise _changed(name, str(dtype), "whole numbers that it does not hold")
+        plain = texts.str.contains(r"^[+-]?[0-9]*\.?[0-9]{0,38}$")  # 1e-5 would be rounded to the places of others
+        places = texts.filter(plain).str.extract(r"\.([0-9]*)$").drop_nulls()
+        dtype = pl.Decimal(38, max(map(len, places), default=0))
+        found = texts.set(~plain, None).cast(dtype, strict=False)
+    else:
+        found = texts.cast(dtype, strict=False)
+    if dtype.is_float():  # two whole numbers beyond 2^53 may be one
+        whole = texts.cast(pl.Int128, strict=False)
+        found = found.set((found.cast(pl.Int128, strict=False) != whole).fill_null(value=False), None)
     if found.null_count() > texts.null_count():
         there = _without_marks(texts)
         if other := found.null_count() - there.null_count():
-            raise ColumnTypeError(
-                f"the column {name!r}",
-                rule=f"of the type {dtype} of the schema, or empty",
-                got=f"{rows_text(other)} with another text",
-                hint=f"Mend these texts in the file, or read the column as text: --schema {name}=String.",
-            )
+            raise _changed(name, dtype, other)
         _warn_of_marks(name, found.null_count() - texts.null_count())
     return found
 
 
-_DIGITS = 38
+_WRITTEN = {
+    pl.Date: r"^[+-]?[0-9]{4,}-[0-9]{2}-[0-9]{2}$",
+    pl.Datetime: r"^[+-]?[0-9]{4,}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6}0*)?)?)?$",
+}
+"""Texts of times that Polars takes for what they are: it swaps the day and the month of 05/06/2020 or does not, cuts
+nanoseconds, and moves what has a zone."""
 
 
-def _changed(name: str, word: str, got: str) -> ColumnTypeError:
+def _check_times(source: Path | io.BytesIO, names: Sequence[str], types: Mapping[str, Any], dialect: Dialect) -> None:
+    """Raise ColumnTypeError for a text that a type of times would change."""
+    how: dict[str, Any] = {"separator": dialect.separator, "comment_prefix": dialect.comment}
+    forms = {name: _WRITTEN[dtype.base_type()] for name, dtype in types.items() if dtype.base_type() in _WRITTEN}
+    for name, form in forms.items():
+        if getattr(types[name], "time_zone", None) is not None:
+            form = form.removesuffix("$") + "(Z|[+-][0-9]{2}:?[0-9]{2})?$"
+        with _begun(source) as file:
+            texts = pl.read_csv(file, infer_schema=False, columns=[names.index(name)], **how).to_series()
+        if other := int((~texts.str.contains(form)).sum()):
+            raise _changed(name, types[name], other)
+
+
+def _changed(name: str, dtype: Any, rows: int) -> ColumnTypeError:
     return ColumnTypeError(
         f"the column {name!r}",
-        rule=f"of numbers that the type {word} of the schema holds exactly",
-        got=got,
-        hint=f"Leave its type out of --schema, or read the column as text: --schema {name}=String.",
+        rule=f"of the type {dtype} of the schema, or empty",
+        got=f"{rows_text(rows)} with another text, or with one that this type would change",
+        hint=f"Mend these texts in the file, or read the column as text: --schema {name}=String.",
     )
 
 

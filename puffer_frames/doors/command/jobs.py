@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -27,7 +27,16 @@ from puffer_frames.doors.command.options import (
 )
 from puffer_frames.doors.command.outcome import DONE, LOG, REFUSED, Outcome, check_metrics, step
 from puffer_frames.doors.command.parser import Request
-from puffer_frames.doors.command.places import BESIDE, beside, check_places, claimed, is_folder, new_folder, written
+from puffer_frames.doors.command.places import (
+    BESIDE,
+    beside,
+    check_no_empty_lines,
+    check_places,
+    claimed,
+    is_folder,
+    new_folder,
+    written,
+)
 from puffer_frames.errors import (
     ArgumentError,
     CalibrationError,
@@ -321,7 +330,8 @@ def _released(request: Request, source: Path, target: Path) -> Outcome:
     if not folder:
         columns = _named(request.arguments, kept)
         check_writable(frame, [*columns["keep"], *columns["given"]], target)
-        _check_lines(request.arguments, kept, columns, level_kinds(frame), target)
+        if (arguments.get("nulls") if kept is None else kept.fitted.request.nulls) == "level":
+            check_no_empty_lines(target, columns, level_kinds(frame))
     book = arguments["ledger"] = FileLedger.of(arguments.get("ledger"))
     with nullcontext(lambda: None) if book is None else book.of_files() as named:
         with step("calibrate" if kept is None else "check"):
@@ -701,27 +711,6 @@ def _roles(arguments: Mapping[str, Any], kept: AnyPlan | None) -> TextRoles:
         coded=kept is None,
         alone=True,
     )
-
-
-def _check_lines(
-    arguments: Mapping[str, Any],
-    kept: AnyPlan | None,
-    columns: Mapping[str, list[str]],
-    all_of: Collection[str],
-    path: Path,
-) -> None:
-    """Raise ArgumentError for a CSV file with one column where a missing value is a level: most readers skip it."""
-    nulls = arguments.get("nulls") if kept is None else kept.fitted.request.nulls
-    used = {name for role, names in columns.items() if role != "public" for name in names}
-    public = columns["public"] if columns["public"] not in ([], [REST]) else [*{*all_of} - used]
-    released = {*public, *columns["keep"], *columns["given"]}
-    if nulls == "level" and len(released) == 1 and format_of(path) == "csv":
-        raise ArgumentError(
-            "the output",
-            rule="a .parquet or .arrow file, where missing values of the only column are a level",
-            got="a CSV file, where each of them is an empty line",
-            hint="Write a .parquet file, or say --nulls drop.",
-        )
 
 
 def _samples(unit: Unit | None, /) -> bool:

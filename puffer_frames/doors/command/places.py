@@ -9,11 +9,12 @@ import secrets
 import shutil
 import socket
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from puffer_frames.errors import ArgumentError, FileTakenError
+from puffer_frames.frames.columns import REST
 from puffer_frames.frames.csv_texts import PACKED
 from puffer_frames.frames.files import BY_PANDAS, PART, SUFFIXES, format_of
 from puffer_frames.frames.stamps.whole_file import sync_folder
@@ -73,6 +74,20 @@ def check_places(outputs: Iterable[Path], /, *, inputs: Iterable[Path | None], o
             raise FileNotFoundError(2, os.strerror(2), str(path.parent))
         if not os.access(real.parent, os.W_OK | os.X_OK):
             raise PermissionError(13, os.strerror(13), str(path.parent))
+
+
+def check_no_empty_lines(path: Path, roles: Mapping[str, list[str]], names: Iterable[str], /) -> None:
+    """Raise ArgumentError for a CSV file of one column with missing values: most readers skip its empty lines.
+
+    - `roles`: Columns by what they are for.
+    - `names`: Of all columns.
+    """
+    used = {name for role, own in roles.items() if role != "public" for name in own}
+    public = roles["public"] if roles["public"] not in ([], [REST]) else {*names} - used
+    if format_of(path) == "csv" and len({*public, *roles["keep"], *roles["given"]}) == 1:
+        rule = "a .parquet or .arrow file, where missing values of the only column are a level"
+        hint = "Write a .parquet file, or say --nulls drop."
+        raise _refused(rule, "a CSV file, where each of them is an empty line", hint)
 
 
 @contextmanager
