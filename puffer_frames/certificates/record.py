@@ -29,6 +29,7 @@ from puffer_frames.frames.matching import compare, require_rows, unknown_names
 from puffer_frames.frames.table import open_table
 from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.usefulness import Usefulness, usefulness
+from puffer_frames.numbers.arguments import as_path
 from puffer_frames.numbers.presentation import as_html, as_text, bars, rounded_up, shown
 from puffer_frames.numbers.records import CERTIFICATE_BYTES, UnclearJsonError, file_content, parsed
 from puffer_frames.priors.prior import FloatArray
@@ -369,7 +370,7 @@ class Certificate(Published):
     def save(self, path: str | Path, /) -> None:
         """Write the certificate as JSON, for releases in formats that hold no metadata (CSV)."""
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
-        Path(path).write_text(text + "\n", encoding="utf-8")
+        as_path(path).write_text(text + "\n", encoding="utf-8")
 
     @classmethod
     @short_traceback

@@ -235,15 +235,11 @@ def read_csv(
     the first line, and for texts that do not fit the given types; ArgumentError for two columns of one name;
     ColumnNotFoundError for a given type of a column that the file does not have.
     """
-    parsed = {
-        form: dtype.base_type()
-        for name, dtype in types.items()
-        for form in (name, name.replace('"', '""'))  # in whose names Polars leaves quotation marks doubled
-        if not dtype.is_numeric()
-    }
+    escaped = {name: name.replace('"', '""') for name in types}  # as Polars has it in a line of names
+    parsed = {escaped[name]: dtype.base_type() for name, dtype in types.items() if not dtype.is_numeric()}
     try:
-        header = next((row for _, row in dialect.rows(path) if row), [])
-        check_names_of(path.name, header)
+        first = next((row for _, row in dialect.rows(path) if row), [])
+        check_names_of(path.name, first)
         source = dialect.source(path)
         table = pl.read_csv(
             source,
@@ -254,8 +250,7 @@ def read_csv(
         )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeError, csv.Error, *_NOT_PACKED):
         raise what_is_wrong(path, dialect) or _unfit(path) from None
-    if len(header) == table.width:
-        table.columns = [own if '"' in name else name for own, name in zip(header, table.columns, strict=True)]
+    table = table.rename({name.replace('"', '""'): name for name in first if '"' in name}, strict=False)
     names = table.columns
     if roles.alone:
         _check_commas(path, names, dialect)
@@ -608,7 +603,7 @@ def what_is_wrong(path: Path, dialect: Dialect = AS_USUAL, /) -> TableFileError 
         with dialect.opened(path) as file:
             while block := file.read(1 << 20):
                 if found := next((_KINDS[mark] for mark in _KINDS if not text and block.startswith(mark)), None):
-                    hint = "Give it the end of name of its format, such as .csv.gz or .xlsx."
+                    hint = "Rename it with the ending of its format, such as .csv.gz or .xlsx."
                     return _refused(path, "a CSV file", f"one of the format {found}", hint)
                 try:
                     utf16 = not text and b"\0" in block.partition(b"\n")[0]  # later it may be in a field

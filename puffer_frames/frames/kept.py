@@ -7,9 +7,9 @@ import decimal
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -19,7 +19,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from puffer_frames.errors import KeptColumnWarning, UnreadColumnWarning
+from puffer_frames.errors import ColumnTypeError, KeptColumnWarning, UnreadColumnWarning
 from puffer_frames.frames.coded import codes_of, order_of
 from puffer_frames.frames.order import CERTAIN, Guess, counted, guess, joined, look_at_runs, ranked, surprise
 from puffer_frames.frames.stamps.entries import is_null, is_shortened, spelled
@@ -381,6 +381,29 @@ _NOT_OPENED = (
     pl.exceptions.PanicException,
 )
 """Errors of entries that Polars does not have."""
+
+
+_DEEPEST = 100
+"""Deeper objects take more than a minute, and one that holds itself ends the process in Polars."""
+
+
+def check_depth(entries: nw.Series[Any], /, *, name: str) -> None:
+    """Raise ColumnTypeError for lists and dicts that are nested without an end, or far."""
+    native = nw.to_native(entries)
+    if native.dtype not in (np.dtype(object), pl.Object):
+        return
+    level: Iterable[Any] = native.to_list()
+    for _ in range(_DEEPEST + 1):
+        nested = {id(own): own for own in level if isinstance(own, (list, tuple, dict))}.values()
+        level = chain.from_iterable(own.values() if isinstance(own, dict) else own for own in nested)
+        if not nested:
+            return
+    raise ColumnTypeError(
+        f"the column {name!r}",
+        rule=f"of objects that are nested at most {_DEEPEST} deep",
+        got="deeper ones, or one that holds itself",
+        hint="Convert it to text first, or leave it out of keep.",
+    )
 
 
 def kept_columns(entries: nw.Series[Any], /, *, name: str) -> list[Column]:

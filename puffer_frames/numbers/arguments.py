@@ -7,6 +7,8 @@ from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
+from os import PathLike
+from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -99,6 +101,14 @@ def described(value: object, /) -> str:
 def is_array(value: object, /) -> bool:
     """Whether it is an array, a column or a frame: what it holds belongs into no message."""
     return hasattr(value, "__array__") and not isinstance(value, np.generic)
+
+
+def as_path(path: object, /) -> Path:
+    """The path of a file; raises ArgumentTypeError for anything else."""
+    if not isinstance(path, (str, PathLike)):
+        got = f"a {type(path).__name__}"
+        raise ArgumentTypeError("the path of the file", rule="a str or a Path", got=got, hint='Write "file.parquet".')
+    return Path(path)
 
 
 def as_float(value: float, /) -> float:

@@ -18,6 +18,7 @@ from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hin
 import numpy as np
 
 from puffer_frames.errors import PlanFileError
+from puffer_frames.numbers.arguments import as_path
 
 _LABELS = (str, int, float, NoneType)
 
@@ -364,6 +365,7 @@ _ESCAPED = json.JSONEncoder(allow_nan=False)
 
 def file_content(path: str | Path, /, *, most: int) -> bytes:
     """What is in a file; raises OSError, and UnclearJsonError for a pipe, a device, or more than so many bytes."""
+    path = as_path(path)
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise UnclearJsonError("no end: a pipe or a device")

@@ -502,6 +502,9 @@ def test_every_text_that_was_read_as_missing_is_in_the_certificate():
     by_plan = ("release", "in.csv", "by_plan.csv", "--plan", "plan.json")
     assert "others of 'pay'" in run(*by_plan, "--null-values", "0101").err
     assert run(*by_plan, "--null-values", "pay=0102").code == 0
+    later = run("plan", "in.csv", "later.json", *words[:8], "--null-values", "pay=refused")  # of later files
+    assert "in no row" in later.err
+    assert puffer_frames.load_plan("later.json").fitted.request.null_values == {"pay": ("refused",)}
     assert "pay (1 code)" in run("show", "by_plan.csv").out
 
 
@@ -561,6 +564,46 @@ def test_a_link_leaves_no_certificate_of_another_table():
     Path("link.csv").symlink_to("real.csv")
     assert "a link to one" in run("release", "in.csv", "link.csv", *ASKED, "--overwrite").err
     assert run("verify", "real.csv").code == 0
+
+
+def test_the_certificate_names_what_was_left_out():
+    """As of other formats: of CSV it named the secret alone."""
+    own = table(**{"^a$": ["x"] * ROWS, "wage": np.arange(ROWS)})
+    own.to_csv("in.csv", index=False)
+    own.to_parquet("in.parquet")
+    for name in ("in.csv", "in.parquet"):
+        found = run("release", name, f"out.{name}", *ASKED, "--json").found["certificate"]
+        assert found["withheld"] == [column for column in own if column != "age"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "column"),
+    [("Decimal", ["1.5", "1e-5"]), ("Decimal", ["1." + "1" * 40, "2"]), ("Float64", ["9007199254740993", "1"])],
+)
+def test_a_type_that_would_change_a_number_is_an_error(dtype, column):
+    pd.DataFrame({"x": column}).to_csv("in.csv", index=False)
+    with pytest.raises(ColumnTypeError, match="would change"):
+        read_rows(Path("in.csv"), schema={"x": dtype}, streaming=False)
+
+
+def test_a_name_with_a_quotation_mark():
+    own = table().rename(columns={"age": 'a"ge'})
+    own.to_csv("in.csv", index=False)
+    assert run("release", "in.csv", "out.csv", "--secret", "sex", "--public", 'a"ge', "--epsilon", "1").code == 0
+    assert list(texts("out.csv")) == ['a"ge']
+    assert run("verify", "out.csv").code == 0
+
+
+def test_files_that_are_called_otherwise(monkeypatch):
+    """And one without a line of names, whose first values are no names to print."""
+    Path("in.csv").write_bytes(gzip.compress(table().to_csv(index=False).encode()))
+    assert "the format gzip" in run("release", "in.csv", "out.csv", *ASKED).err
+    Path("in.csv").write_text("7700,7700\n1,2\n")
+    assert "7700" not in run("release", "in.csv", "out.csv", *ASKED).err
+    Path("folder").mkdir()
+    table().to_parquet("folder/0.parquet")
+    monkeypatch.chdir("folder")
+    assert "one without" in run("verify", ".").err
 
 
 def read(name):

@@ -287,3 +287,13 @@ def test_a_nested_dictionary_whose_order_is_lost_is_not_marked_as_ordered():
     )
     assert released["l"].to_pylist() == table["l"].to_pylist()
     assert not released["l"].type.field(0).type.ordered
+
+
+@pytest.mark.filterwarnings("ignore::puffer_frames.errors.PufferWarning")
+def test_a_column_without_a_name():
+    """As PyArrow reads a CSV file that pandas wrote with its index."""
+    rng = np.random.default_rng(0)
+    table = pa.table({"g": rng.choice(["a", "b"], 200), "": rng.integers(0, 5, 200), "k": rng.integers(0, 3, 200)})
+    asked = {"secret": "g", "epsilon": 1.0, "allow_zero_noise": True, "mechanism": "noise"}
+    assert puffer_frames.privatize(table, public="rest", **asked).column_names == ["", "k"]
+    assert puffer_frames.privatize(table, public="k", layout=Layout(keep=""), **asked)[""].equals(table[""])

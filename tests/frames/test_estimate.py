@@ -29,7 +29,7 @@ from puffer_frames import (
     read_certificate,
     write_parquet,
 )
-from puffer_frames.errors import UncoveredFrameError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, UncoveredFrameError
 from puffer_frames.verbs.estimating.estimated import Estimate
 from puffer_frames.verbs.estimating.laws import Unfolding, quantiles_of
 from puffer_frames.verbs.estimating.released_columns import NoisyColumn
@@ -582,3 +582,40 @@ def test_every_kind_of_certificate_has_a_number_or_a_refusal(name):
     for column, said in certificate.channels.items():
         known = "matrix" in said or "count" in said or said["preserve"] == "marginal"
         assert (got["value_counts", column] is None) == known
+
+
+KEPT_BESIDE_NOISE = {
+    "day": pd.date_range("2020", periods=400),
+    "hours": pd.to_timedelta(np.arange(400), unit="h"),
+    "tiny": np.full(400, 1e-308),
+    "one": np.ones(400),
+    "huge": np.where(np.arange(400) % 2, 1e308, 1.0),
+}
+
+
+@pytest.mark.filterwarnings("ignore::puffer_frames.PufferWarning")
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_kept_columns_that_no_figure_can_be_of(library):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"g": rng.choice(["a", "b"], 400), "x": rng.integers(0, 5, 400), **KEPT_BESIDE_NOISE})
+    frame = frame if library == "pandas" else pl.from_pandas(frame)
+    released = privatize(
+        frame,
+        secret="g",
+        public="x",
+        epsilon=1.0,
+        mechanism="noise",
+        layout=Layout(keep=[*KEPT_BESIDE_NOISE]),
+        allow_zero_noise=True,
+    )
+    asked = estimate(released)
+    for call in (asked.mean, asked.var, asked.value_counts, lambda name: asked.regress("x", on=name)):
+        for name in ("day", "hours"):
+            with pytest.raises(ArgumentTypeError, match="of numbers or labels; got dtype"):
+                call(name)
+    with pytest.raises(ArgumentError, match="weights"):
+        asked.mean("x", weights="tiny")
+    with pytest.raises(ArgumentError, match="of different values, for a correlation"):
+        asked.corr("x", "one")
+    with pytest.raises(ArgumentError, match="beyond 1e301"):
+        asked.mean("huge")

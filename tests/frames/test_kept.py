@@ -8,6 +8,7 @@ import math
 import warnings
 from collections import Counter
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -17,6 +18,7 @@ from conftest import LOCAL_KINDS, build_frame, few, table, thinned, without_spar
 
 import puffer_frames
 from puffer_frames import KeptColumnWarning, Layout
+from puffer_frames.errors import ColumnTypeError
 from puffer_frames.frames import kept
 from puffer_frames.frames.kept import Column, Evidence, guesses
 from puffer_frames.frames.local.looks import plan_evidence
@@ -581,3 +583,30 @@ def test_the_index_of_a_part_of_a_table(people):
     """The kept index of a part of a table is where its rows were: it tells nothing here."""
     part = people[people["age"] > 40]
     assert found(part, secret="race", public="age", layout=Layout(index="keep")) == []
+
+
+def nested(levels):
+    entry = []
+    for _ in range(levels - 1):
+        entry = [entry]
+    return entry
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_objects_that_hold_themselves_are_refused(kind, tmp_path):
+    """In a pandas column they ended the process."""
+    without_end = {"a": []}
+    without_end["a"].append(without_end)
+    entries = pd.Series([nested(4), None, without_end, "x"] * 25, dtype=object)
+    objects = entries if kind == "pandas" else pl.Series(entries.to_list(), dtype=pl.Object)
+    columns = {"g": ["a", "b"] * 50, "x": [0, 1, 2, 3] * 25, "k": objects}
+    frame = pd.DataFrame(columns) if kind == "pandas" else pl.DataFrame(columns)
+    path = tmp_path / "ledger.jsonl"
+    with pytest.raises(ColumnTypeError, match="'k' must be of objects that are nested at most 100 deep"):
+        puffer_frames.privatize(
+            frame, secret="g", public="x", epsilon=1.0, layout=Layout(keep="k"), ledger=path, about={"dataset": "d"}
+        )
+    assert not path.exists()
+    with pytest.raises(ColumnTypeError):
+        kept.check_depth(nw.from_native(pd.Series([nested(102)]), series_only=True), name="k")
+    kept.check_depth(nw.from_native(pd.Series([nested(100)]), series_only=True), name="k")

@@ -11,7 +11,7 @@ from spark_rows import few_cells, make_frame, make_table, released_rows
 
 import puffer_frames
 from puffer_frames import Layout, Noise, PufferError, certificate_of
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, ColumnTypeError
 from puffer_frames.frames.draws import TOGETHER, gathered
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.summary import EXACT_ROWS
@@ -100,6 +100,12 @@ def test_what_spark_frames_do_not_do(spark, frame, tmp_path):
         puffer_frames.aggregate(stream, query="count", epsilon=1.0)
     with pytest.raises(ArgumentTypeError, match="Spark DataFrame"):
         puffer_frames.write_parquet(release(frame, layout=Layout(row_id="id")), tmp_path / "x.parquet")
+
+
+def test_kept_intervals_of_months_are_refused(spark):
+    frame = spark.sql("select id % 2 = 0 as g, id % 5 as x, interval '1' month as k from range(100)")
+    with pytest.raises(ColumnTypeError, match="'k' must be of a type that Arrow has; got interval month"):
+        puffer_frames.privatize(frame, secret="g", public="x", epsilon=1.0, layout=Layout(keep="k"))
 
 
 def test_names_with_dots_and_backticks_and_of_other_case(spark, table):

@@ -1,12 +1,15 @@
 """Units of several rows in every kind of frame: the same plan as in pandas, and the same refusals."""
 
+import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import build_frame, run
 from kinds import other_kind
 
 from puffer_frames import Layout, Unit, calibrate, certificate_of, privatize
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, ColumnNotFoundError, PriorError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, ColumnNotFoundError, ColumnTypeError, PriorError
+from puffer_frames.frames.local.units import factorise
 
 pytestmark = pytest.mark.filterwarnings("ignore::puffer_frames.errors.PufferWarning")
 
@@ -126,3 +129,9 @@ def test_units_by_fractions(make_frame):
     halves = make_frame(columns(patient=[k / 2 for k in OF]))
     with pytest.raises((ArgumentTypeError, ArgumentError)):
         calibrate(halves, **ASKED, unit=Unit("patient", rows="independent"))
+
+
+def test_units_as_large_floats_are_told_what_is_wrong():
+    frame = nw.from_native(pd.DataFrame({"unit": [2.0**53, 1.0]}), eager_only=True)
+    with pytest.raises(ColumnTypeError, match=r"floats beyond 2\*\*53, which merge integers"):
+        factorise(frame, "unit")

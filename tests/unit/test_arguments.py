@@ -11,7 +11,19 @@ import pandas as pd
 import pytest
 
 import puffer_frames
-from puffer_frames import Channel, Layout, Noise, PufferTransformer, Stable, calibrate, load_plan, privatize
+from puffer_frames import (
+    Certificate,
+    Channel,
+    Layout,
+    Noise,
+    PufferTransformer,
+    Stable,
+    calibrate,
+    certificate_of,
+    load_plan,
+    privatize,
+    read_certificate,
+)
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CallError
 from puffer_frames.mechanisms.noise.options import TheoremWord
 from puffer_frames.noise.families import WORDS, NoiseArgument
@@ -280,3 +292,14 @@ def test_the_transformer_says_what_it_takes(call, said):
 def test_a_word_of_noise_in_place_of_a_mechanism(word, record):
     with pytest.raises(ArgumentError, match=re.escape(f"Write mechanism={record}.")):
         puffer_frames.privatize(pd.DataFrame({"s": ["a", "b"]}), secret="s", public="s", epsilon=1.0, mechanism=word)
+
+
+@pytest.mark.parametrize("wrong", [object(), 5, None, b"plan", pd.DataFrame({"x": [1]})])
+def test_a_path_that_is_none(wrong):
+    plan = calibrate(PEOPLE, secret="group", public="score", epsilon=1.0)
+    released = plan.release(PEOPLE)
+    save = certificate_of(released).save
+    calls = [load_plan, plan.save, read_certificate, Certificate.load, save, released.puffer.write_parquet]
+    for call in calls:
+        with pytest.raises(ArgumentTypeError, match=r"must be a str or a Path; got a "):
+            call(wrong)

@@ -204,3 +204,14 @@ def test_codes_that_the_comparison_was_not_told_of_are_named():
     assert "null_values={column: code}" in unsaid
     assert "codes  " not in str(released.puffer.quality(frame, null_values={"pay": 9}))
     assert "codes  " not in str(compare_tables(frame, frame))
+
+
+def test_infinities_are_values_beyond_all_others():
+    rng = np.random.default_rng(0)
+    rate = np.where(np.arange(200) % 40 == 7, np.inf, rng.normal(size=200))
+    table = pd.DataFrame({"x": rng.normal(size=200), "rate": rate, "town": rng.choice(["p", "q"], 200)})
+    assert compare_tables(table, table).score == 1.0
+    other = table.assign(rate=table["rate"].replace(np.inf, -np.inf))
+    quality = compare_tables(table, other)
+    assert quality.columns["similarity"].tolist() == pytest.approx([0.975, 1.0, 1.0])
+    assert np.isfinite(quality.pairs["similarity"]).all()

@@ -207,6 +207,7 @@ def certificate_of_file(path: Path, /, *, given: Path | None) -> Certificate:
     """
     if given is not None:
         return _loaded(given)
+    path = Path(os.path.abspath(path))  # noqa: PTH100 - "." has no name, and a link is no other file
     plain = metadata_in(path)
     if plain is not None:
         try:
@@ -653,18 +654,21 @@ def _codes(
     Raises ArgumentError for marks that a plan does not know: its certificate would not say them.
     """
     if marks is not None:
-        names = [name for name in frame.collect_schema() if name not in {*roles.exact, *roles.plain} - {*roles.alike}]
+        read = frame.collect_schema().names() if roles.public == (REST,) else (*roles.alike, *roles.public)
+        kept = {*roles.exact, *roles.plain} - {*roles.alike}
+        names = [name for name in frame.collect_schema() if name in read and name not in kept]
         if plan is not None:
             for name in names:
                 known = map(str, plan.fitted.request.null_values.get(name, ()))
                 if not {*marks.get(name, ())} <= {*known}:
-                    rule, hint = "codes of the plan", "Make the plan with the same --null-values."
+                    rule, hint = "codes of the plan", "Make the plan with them: --null-values COLUMN=TEXT."
                     raise ArgumentError("--null-values", rule=rule, got=f"others of {name!r}", hint=hint)
             return {}
         found = {name: dialect.codes_of(name, frame.collect_schema()[name]) for name in names}
-        read = {name: [ReadCode(mark) for mark in marks.get(name, ()) if mark not in found[name]] for name in names}
+        asked = {name: (*dialect.null_values.get(name, ()), *marks.get(name, ())) for name in names}
+        others = {name: [ReadCode(mark) for mark in asked[name] if mark not in found[name]] for name in names}
         _warn_of_unused(dialect, found, marks)
-        return {name: both for name in names if (both := [*found[name].values(), *read[name]])}
+        return {name: both for name in names if (both := [*found[name].values(), *others[name]])}
     if dialect.null_values and (plan is not None or None in dialect.null_values):
         rule = "of a column, where the file has types" if plan is None else "left out with --plan, which says them"
         raise ArgumentError("--null-values", rule=rule, got="others", hint="Write --null-values COLUMN=CODE, or none.")
@@ -758,7 +762,7 @@ def _password(request: Request) -> str | None:
     if path is None:
         return os.environ.get(PASSWORD)
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")  # a form feed is part of a password
+        lines = path.read_text(encoding="utf-8").split("\n")
     except UnicodeDecodeError:
         lines = []
     if not lines or not lines[0]:

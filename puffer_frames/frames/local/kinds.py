@@ -100,6 +100,7 @@ class ArrowTable(LocalTable):
         check_column_names(self.names)
         frame = pl.from_arrow(readable(self.native))
         assert isinstance(frame, pl.DataFrame)
+        frame.columns = list(self.names)  # Polars numbers a column without a name
         return nw.from_native(frame, eager_only=True)
 
     def as_given(self, frame: pl.DataFrame, /) -> NativeFrame:

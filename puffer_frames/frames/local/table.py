@@ -17,6 +17,7 @@ from puffer_frames.frames.arrow import in_level_order
 from puffer_frames.frames.coded import Coded, Numbered, as_series, fits, in_order_of, natural, some_entries, used_levels
 from puffer_frames.frames.columns import Frame, Name, NativeFrame, column
 from puffer_frames.frames.draws import Draws, Released
+from puffer_frames.frames.kept import check_depth
 from puffer_frames.frames.levels import check_level_names, is_trivial
 from puffer_frames.frames.local.engine import LocalSecrets, LocalValues, count_codes, count_joint
 from puffer_frames.frames.local.looks import warn_of_kept, warn_of_order
@@ -378,6 +379,8 @@ class LocalTable(ABC):
         frame = prepare(opened, roles, nulls=nulls)
         if roles.capped is not None and roles.capped[0] in frame.columns:  # a table of a belief may have no units
             frame = capped(frame, *roles.capped)
+        for name in roles.keep if layout is not None else ():
+            check_depth(column(frame, name), name=name)
         if layout is not None:  # what is counted is what is released, whoever writes to the given frame meanwhile
             frame = own_frame(frame, [*roles.numbers, *roles.secret, *([roles.row_id] if roles.row_id else [])])
         return LocalRows(

@@ -104,11 +104,12 @@ def factorise(frame: Frame, name: str, /) -> tuple[IndexArray, list[Secret]]:
 
 def _whole(entries: nw.Series[Any], name: str) -> nw.Series[Any]:
     floats = np.asarray(entries.cast(nw.Float64).to_numpy(), dtype=np.float64)
-    if not (np.isfinite(floats).all() and (floats == np.rint(floats)).all() and (np.abs(floats) < 2.0**53).all()):
+    whole = np.isfinite(floats).all() and (floats == np.rint(floats)).all()
+    if not (whole and (np.abs(floats) < 2.0**53).all()):
         raise ColumnTypeError(
             f"the column {name!r}",
             rule="of strings, categories, booleans or integers",
-            got="floats that are not integers",
+            got="floats beyond 2**53, which merge integers" if whole else "floats that are not integers",
             hint="Convert it to strings first.",
         )
     return entries.cast(nw.Int64)

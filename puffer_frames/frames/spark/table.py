@@ -25,7 +25,7 @@ from pyspark.sql.types import (
     TimestampNTZType,
 )
 
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, PufferWarning
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, ColumnTypeError, PufferWarning
 from puffer_frames.frames.coded import Coded, Numbered, fits, known_levels, natural, some_entries
 from puffer_frames.frames.columns import NativeFrame, check_column_names, check_rows, rows_text
 from puffer_frames.frames.counted_units import ROWS, VALUE, VALUES, PlanTable, largest, least
@@ -225,6 +225,11 @@ class SparkTable(PlanTable):
         check_nulls(nulls, roles)
         roles.check_names(self.names)
         roles.check_dtypes(self.schema)
+        for name in roles.keep:
+            own = self.native.schema[self.names.index(name)].dataType.simpleString()
+            if "interval year" in own or "interval month" in own:  # Arrow carries no months to Python
+                hint = "Convert it to a number of months first."
+                raise ColumnTypeError(f"the column {name!r}", rule="of a type that Arrow has", got=own, hint=hint)
         columns = [self._column(name).alias(f"secret_{k}") for k, name in enumerate(roles.secret)]
         columns += [self._column(name).alias(f"public_{k}") for k, name in enumerate(roles.public)]
         columns += [self._native(name).alias(f"keep_{k}") for k, name in enumerate(roles.keep)]

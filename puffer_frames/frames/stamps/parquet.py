@@ -19,6 +19,7 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.levels import FIRST, with_ranges
 from puffer_frames.frames.stamps.whole_file import replacing
+from puffer_frames.numbers.arguments import as_path
 from puffer_frames.numbers.presentation import shown
 from puffer_frames.numbers.records import CERTIFICATE_BYTES, parsed
 
@@ -203,6 +204,7 @@ def read_parquet_metadata(path: str | Path, /) -> dict[str, Any] | None:
     """What `write_parquet_file` wrote, or pandas' own writer of a frame with attributes; None for nothing."""
     from pyarrow import parquet as pq
 
+    path = as_path(path)
     with _whole(path), pq.ParquetFile(path) as file:
         held, of_rows = file.metadata.metadata or {}, file.schema_arrow.metadata or {}
     key = _KEY.encode()

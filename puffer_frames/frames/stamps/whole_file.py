@@ -15,6 +15,7 @@ from io import FileIO
 from pathlib import Path
 
 from puffer_frames.errors import ArgumentError, FileTakenError
+from puffer_frames.numbers.arguments import as_path
 
 if sys.platform != "win32":
     import fcntl
@@ -43,7 +44,8 @@ def replacing(
     Raises ArgumentError for a folder, a device and whatever else is not a file; FileTakenError of a new file, where
     anything is there; OSError where the file cannot be written there.
     """
-    place = Path(os.path.realpath(Path(path).parent)) / Path(path).name if new else Path(os.path.realpath(path))
+    path = as_path(path)
+    place = Path(os.path.realpath(path.parent)) / path.name if new else Path(os.path.realpath(path))
     old = None if new else _status(place)
     mode = 0o600 if private else 0o666
     durable = durable or private

@@ -178,6 +178,14 @@ class Estimator:
         if len(names) < 2:
             raise ArgumentError("columns", rule="two columns or more", got="one", hint="Name another column too.")
         found = {name: self._with_moments(name, "correlation") for name in names}
+        constant = next((name for name, own in found.items() if own.is_exact and np.ptp(own.values) == 0), None)
+        if constant is not None:
+            raise ArgumentError(
+                f"the column {constant!r}",
+                rule="of different values, for a correlation",
+                got="one that is the same in every row",
+                hint="Leave it out.",
+            )
         if other is not None:
             figure, scores = correlation_of(found[names[0]], found[names[1]], population=population)
             return self._made(f"correlation of {shown_names(names)}", [figure], {}, of=names, scores=(scores,))
@@ -406,11 +414,11 @@ class Estimator:
         name = self.columns.name(weights, "weights")
         own = self.columns.numbers(name)
         most = float(own.values.max())
-        if not own.is_exact or own.values.min() < 0 or not 0 < most < _MOST_WEIGHT:
+        if not own.is_exact or own.values.min() < 0 or not 1 / _MOST_WEIGHT < most < _MOST_WEIGHT:
             raise ArgumentError(
                 "weights",
-                rule="a column of numbers from 0 to 1e100, not all of them 0, that was released as it was",
-                got=f"{name!r}, which has noise" if not own.is_exact else f"{name!r}, with other numbers, or 0 alone",
+                rule="a column of numbers from 0 to 1e100, some of them above 1e-100, that was released as it was",
+                got=f"{name!r}, which has noise" if not own.is_exact else f"{name!r}, with other numbers",
                 hint="Release the weights as they are, with Layout(keep=...), if they may be told.",
             )
         return own.values

@@ -172,6 +172,8 @@ def _released(columns: ReleasedColumns, names: Sequence[str]) -> tuple[list[tupl
 
 def _released_levels(columns: ReleasedColumns, names: Sequence[str]) -> tuple[list[tuple[Any, ...]], IndexArray]:
     """The released levels, those of several columns together, and which one each row has."""
+    for name in names:
+        columns.check_numeric(name)
     if columns.table.kind_of(names[0]) == "numbers":
         values, places = np.unique(columns.table.values(names[0]), return_inverse=True)
         return [(value,) for value in values.tolist()], places

@@ -12,8 +12,9 @@ from scipy.stats import binom, poisson
 
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, UncoveredFrameError
-from puffer_frames.frames.columns import as_name, as_names
+from puffer_frames.frames.columns import LARGEST_VALUE, as_name, as_names
 from puffer_frames.frames.local.table import LocalTable
+from puffer_frames.frames.roles import is_of_labels
 from puffer_frames.noise.adding import HALVES, RESOLUTION, grid_of
 from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.family import NoiseFamily
@@ -134,6 +135,17 @@ class ReleasedColumns:
         """Whether a column has numbers, with noise or as they were."""
         return name not in self.certificate.channels and self.table.kind_of(name) != "labels"
 
+    def check_numeric(self, name: str, /) -> None:
+        """Raise ArgumentTypeError for a column that is not one of labels and not of numbers: of times, for example."""
+        dtype = self.table.opened().schema[name]
+        if not (dtype.is_numeric() or is_of_labels(dtype)):
+            raise ArgumentTypeError(
+                f"the column {name!r}",
+                rule="of numbers or labels",
+                got=f"dtype {type(dtype).__name__}",
+                hint="Release it as numbers, or as text.",
+            )
+
     def numbers(self, name: str, /) -> NoisyColumn:
         """A column of numbers.
 
@@ -150,12 +162,13 @@ class ReleasedColumns:
                 got="labels",
                 hint="Name it as by=, or write .value_counts(column).",
             )
+        self.check_numeric(name)
         values = self.table.values(name)
-        if not np.isfinite(values).all():
+        if not (np.abs(values) <= LARGEST_VALUE).all():
             raise ArgumentError(
                 f"the column {name!r}",
                 rule="finite, as it was released",
-                got="missing values or infinities",
+                got="values beyond 1e301" if np.isfinite(values).all() else "missing values or infinities",
                 hint="Leave those rows out.",
             )
         if name not in certificate.scales:

@@ -34,7 +34,7 @@ from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.postprocessing import Replacement
 from puffer_frames.noise.stable import Stable
-from puffer_frames.numbers.arguments import Target
+from puffer_frames.numbers.arguments import Target, as_path
 from puffer_frames.numbers.records import (
     PLAN_BYTES,
     Codec,
@@ -228,7 +228,7 @@ def read_plan(path: str | Path, /, *, password: str | bytes | None) -> Any:
     password; OSError where there is no such file, or it cannot be read.
     """
     key = None if password is None else _checked(password)
-    document = _document(_read(Path(path)))
+    document = _document(_read(as_path(path)))
     if "encryption" in document:
         if key is None:
             raise _password("given for a file that is encrypted", "none", 'Say password="...".')
