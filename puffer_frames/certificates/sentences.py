@@ -159,8 +159,8 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "table-far": (
         "measured",
-        "Under networks that were fitted again, the loss of at least 1 % of the rows is more than 1.5 times epsilon: "
-        "the rows do not settle the network, or it misses what columns tell together.",
+        "Under other networks that were fitted again, the loss of at least 1 % of the rows is more than 1.5 times "
+        "epsilon: the rows do not settle the network, or it misses what columns tell together.",
     ),
     "table-unchanged": (
         "measured",

@@ -162,7 +162,9 @@ def robustness(certificate: Fields, /) -> list[tuple[str, float, str]]:
             rows.append((laws, *at_most(max(losses))))
         elif certificate.table:
             tail = certificate.table.refits["tail"]
-            rows.append(("networks fitted again", tail, f"{rounded_up(tail, digits=3):g} in 99 % of rows"))
+            rows.append(
+                ("other networks, fitted again", tail, f"at most {rounded_up(tail, digits=3):g} in 99 % of rows")
+            )
         elif not certificate.answers and not (channel and word == "any law"):
             alone = certificate.facts.whole_rows or bool(certificate.strata)
             reason = "possible for one column by itself only" if alone else "too many secrets, or no bound was found"

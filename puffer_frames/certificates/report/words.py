@@ -321,7 +321,10 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "not covered",
         "The record has an Ed25519 signature, which this page cannot check: ask `verify` with the key of the issuer.",
     ),
-    "unsigned": ("not covered", "Unsigned: cannot be trusted. Nothing would show that somebody changed this record."),
+    "unsigned": (
+        "not covered",
+        "Unsigned: cannot be trusted. Nothing would show that somebody changed this certificate.",
+    ),
     # the ledger
     "ledger-total": ("proved", "All releases of this data set in the ledger together: {total} ({rule})."),
     "ledger-unknown": ("not covered", "Nothing is known of all releases of this data set together: {reason}."),

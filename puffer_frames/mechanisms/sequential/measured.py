@@ -154,7 +154,7 @@ def other_beliefs(
     found = []
     groups = plan.laws[0].secrets
     failure = (1 - CONFIDENCE) / (len(laws) * groups * (groups - 1))
-    for k, (name, law) in enumerate(watched(laws.items(), label="networks fitted again")):
+    for k, (name, law) in enumerate(watched(laws.items(), label="other networks, fitted again")):
         secrets = np.repeat(np.arange(groups), _SIMULATED // groups)
         codes = law.sample(secrets, np.random.default_rng(k))
         logs = released_with_logs(plan, codes, secrets, key=ReleaseKey.of(100 + k), names=names, others=[law])[1][-1]

@@ -160,7 +160,7 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
         auc=f"{rounded_up(max(plan.held.best), digits=2):g}",
         raw=f"{max(plan.held.raw):.2f}",
         allowed=f"{rounded_up(largest_auc(plan.request.target.epsilon), digits=3):g}",
-        shown=f"a loss of at least {least:g}" if least else "no loss above 0",
+        shown=f"a loss of at least {least:g}" if least else "no loss",
         confidence=confidence,
     )
 
@@ -471,7 +471,7 @@ class FittedTable(TableFit, Fitted[CodedRows]):
         )
         losses = (
             ("the fitted network", *at_most(self.request.target.epsilon)),
-            ("networks fitted again", *at_most(self.worst_tail)),
+            ("other networks, fitted again", *at_most(self.worst_tail)),
         )
         return PlanFigures(whom="of one record", what=_WHAT, errors=errors, losses=losses)
 
