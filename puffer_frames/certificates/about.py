@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -35,14 +34,8 @@ def is_seen(name: str, /) -> bool:
 
 
 def today() -> str:
-    """The day in UTC; that of SOURCE_DATE_EPOCH where a build is to be repeated; raises ArgumentError for no number."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    try:
-        moment = datetime.now(UTC) if epoch is None else datetime.fromtimestamp(int(epoch), UTC)
-    except (ValueError, OverflowError, OSError):
-        hint = "Unset it, or write the seconds since 1970: export SOURCE_DATE_EPOCH=$(date +%s)."
-        raise ArgumentError("SOURCE_DATE_EPOCH", rule="a whole number", got="something else", hint=hint) from None
-    return moment.date().isoformat()
+    """The day in UTC."""
+    return datetime.now(UTC).date().isoformat()
 
 
 def check_about(about: About, /) -> dict[str, str]:

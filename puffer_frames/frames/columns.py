@@ -36,6 +36,10 @@ LARGEST_INTEGER = 2**53
 """Integers up to here are told apart as 64-bit floats."""
 
 
+_MOST_NAMES = 20
+"""More names than this, and than the frame has, are taken for the entries of a column."""
+
+
 def as_names(names: Name | Iterable[Name], labels: Iterable[Name], /, *, role: str) -> tuple[str, ...]:
     """One of the column labels of a frame, or several, as text; a tuple that is itself a label is one,
     the empty tuple is none.
@@ -59,7 +63,9 @@ def as_names(names: Name | Iterable[Name], labels: Iterable[Name], /, *, role: s
         )
     known = set(labels)
     unknown = [name for name in listed if not (_is_in(name, known) or _among(name, labels))]
-    if unknown and (is_array(names) or len(listed) > len(labels)):  # entries of a column: no message shows them
+    index = type(names).__name__ == "Index"  # of pandas: mostly names, as frame.columns has them
+    if unknown and ((is_array(names) and not index) or len(listed) > max(len(labels), _MOST_NAMES)):
+        # entries of a column: no message shows them
         own = [str(label) for label in labels if isinstance(label, str) and label == getattr(names, "name", None)]
         raise ArgumentTypeError(
             role,

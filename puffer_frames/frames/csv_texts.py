@@ -9,6 +9,7 @@ import io
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
@@ -236,7 +237,7 @@ def read_csv(
     ColumnNotFoundError for a given type of a column that the file does not have.
     """
     escaped = {name: name.replace('"', '""') for name in types}  # as Polars has it in a line of names
-    parsed = {escaped[name]: dtype.base_type() for name, dtype in types.items() if not dtype.is_numeric()}
+    parsed = {escaped[name]: dtype.base_type() for name, dtype in types.items() if not _is_read_here(dtype)}
     try:
         first = next((row for _, row in dialect.rows(path) if row), [])
         check_names_of(path.name, first)
@@ -282,6 +283,11 @@ def read_csv(
     )
 
 
+def _is_read_here(dtype: Any) -> bool:
+    """Whether a type is made of the texts here, and not by Polars."""
+    return bool(dtype.is_numeric() or dtype.base_type() == pl.Categorical)
+
+
 def _column(
     name: str, texts: pl.Series, dtype: Any, roles: TextRoles, dialect: Dialect, marks: Sequence[str]
 ) -> pl.Series:
@@ -294,7 +300,7 @@ def _column(
     if dtype is None:
         found = _by_role(name, there, roles, dialect)
     else:
-        found = _typed(name, dialect.numbers(there), dtype) if dtype.is_numeric() else there
+        found = _typed(name, dialect.numbers(there), dtype) if dtype.is_numeric() else there.cast(dtype)
     if roles.coded and (name in roles.alike or name in roles.public):
         for mark, code in dialect.codes_of(name, found.dtype).items():
             found = found.set((texts == mark).fill_null(value=False), code)
@@ -311,6 +317,14 @@ def _by_role(name: str, texts: pl.Series, roles: TextRoles, dialect: Dialect) ->
         return _public(name, texts, dialect)
     found = _values(dialect.numbers(texts))
     return texts if found is None else found
+
+
+def is_code(mark: str, code: object, /) -> bool:
+    """Whether a text of a CSV file is a code of a plan: -9.0 is -9."""
+    if isinstance(code, (int, float)) and not isinstance(code, bool):
+        with suppress(ValueError):
+            return float(mark) == code
+    return mark.lower() == str(code).lower() if isinstance(code, bool) else mark == str(code)
 
 
 def check_names_of(file: str, names: Sequence[str], /) -> None:
@@ -387,7 +401,8 @@ def _check_line_ends(path: Path, source: Path | io.BytesIO, table: pl.DataFrame,
         counts = texts.select(pl.all().str.count_matches(end, literal=True).sum()).rows()
         held[k] -= sum(sum(row) for row in counts) + "".join(table.columns).count(end)
     returns, newlines, both = held
-    if returns != both or both not in (0, newlines):
+    # one line that ends otherwise than all others, as a line of names above those of another program, hides none
+    if returns != both or both not in (0, newlines - 1, newlines):
         raise _refused(
             path,
             "a table whose lines end in one way, with any other carriage return between quotation marks",
@@ -536,7 +551,7 @@ def _typed(name: str, texts: pl.Series, dtype: Any) -> pl.Series:
     else:
         found = texts.cast(dtype, strict=False)
     if dtype.is_float():  # two whole numbers beyond 2^53 may be one
-        whole = texts.cast(pl.Int128, strict=False)
+        whole = texts.str.replace(r"\.0*$", "").cast(pl.Int128, strict=False)
         found = found.set((found.cast(pl.Int128, strict=False) != whole).fill_null(value=False), None)
     if found.null_count() > texts.null_count():
         there = _without_marks(texts)
@@ -546,9 +561,11 @@ def _typed(name: str, texts: pl.Series, dtype: Any) -> pl.Series:
     return found
 
 
+_DAY, _HOUR = "[+-]?[0-9]{4,}[-/][0-9]{1,2}[-/][0-9]{1,2}", r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6}0*)?)?"
 _WRITTEN = {
-    pl.Date: r"^[+-]?[0-9]{4,}-[0-9]{2}-[0-9]{2}$",
-    pl.Datetime: r"^[+-]?[0-9]{4,}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6}0*)?)?)?$",
+    pl.Date: rf"^{_DAY}$",
+    pl.Datetime: rf"^{_DAY}([T ]{_HOUR})?$",
+    pl.Time: rf"^{_HOUR}$",
 }
 """Texts of times that Polars takes for what they are: it swaps the day and the month of 05/06/2020 or does not, cuts
 nanoseconds, and moves what has a zone."""
@@ -560,7 +577,7 @@ def _check_times(source: Path | io.BytesIO, names: Sequence[str], types: Mapping
     forms = {name: _WRITTEN[dtype.base_type()] for name, dtype in types.items() if dtype.base_type() in _WRITTEN}
     for name, form in forms.items():
         if getattr(types[name], "time_zone", None) is not None:
-            form = form.removesuffix("$") + "(Z|[+-][0-9]{2}:?[0-9]{2})?$"
+            form = form.removesuffix("$") + "(Z|[+-][0-9]{2}(:?[0-9]{2})?)?$"
         with _begun(source) as file:
             texts = pl.read_csv(file, infer_schema=False, columns=[names.index(name)], **how).to_series()
         if other := int((~texts.str.contains(form)).sum()):

@@ -7,9 +7,12 @@ import sys
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any, TypeVar
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -30,6 +33,28 @@ def each_of(parts: Sequence[Part], work: Callable[[Part], Result], /, *, large: 
 
     with ThreadPoolExecutor(2) as pool:
         return list(pool.map(done, parts))
+
+
+_LIMITED: list[Any] = []
+"""The limit that all who want one have in common, once for each of them: it is that of the process."""
+_LIMIT_LOCK = Lock()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Linear algebra in one thread: the same sums on every machine, and no threads that wait for ours.
+
+    The last one to leave restores what was there, in whichever thread.
+    """
+    with _LIMIT_LOCK:
+        _LIMITED.append(_LIMITED[0] if _LIMITED else threadpool_limits(limits=1))
+    try:
+        yield
+    finally:
+        with _LIMIT_LOCK:
+            limit = _LIMITED.pop()
+            if not _LIMITED:
+                limit.restore_original_limits()
 
 
 _AHEAD = 2

@@ -798,3 +798,48 @@ def test_names_with_quotation_marks_are_those_of_the_file():
     assert run("release", "in.csv", "out.csv", *ASKED, "--keep", '5" days', *typed).code == 0
     assert texts("out.csv").columns.tolist() == ["age", '5" days']
     assert run("verify", "out.csv", *typed).code == 0
+
+
+def test_a_code_of_a_plan_may_be_written_as_a_whole_float():
+    """As pandas writes whole numbers with gaps."""
+    own = table(v=[-9.0, 20.0, 31.0, 21.0] * (ROWS // 4))
+    own["v"] += own["sex"].eq("f") * (own["v"] > 0)
+    own.to_csv("in.csv", index=False)
+    assert "-9.0" in Path("in.csv").read_text()
+    asked = ("--secret", "sex", "--public", "v", "--epsilon", "1", "--nulls", "drop", "--null-values", "v=-9.0")
+    assert run("plan", "in.csv", "plan.json", *asked).code == 0
+    assert run("release", "in.csv", "out.parquet", "--plan", "plan.json", "--null-values", "v=-9.0").code == 0
+    assert run("release", "in.csv", "other.parquet", "--plan", "plan.json", "--null-values", "v=20.0").code == 2
+
+
+def test_texts_over_several_lines_and_codes_of_categories():
+    own = table(note=["x\ny", "z", "?", "w"] * (ROWS // 4))
+    own.to_csv("in.csv", index=False, lineterminator="\r\n")
+    asked = ("--secret", "sex", "--public", "note", "--epsilon", "1", "--mechanism", "channel", "--nulls", "drop")
+    done = run("release", "in.csv", "out.parquet", *asked, "--schema", "note=Categorical", "--null-values", "?")
+    assert (done.code, "in no row" in done.err) == (0, False)
+    assert len(pl.read_parquet("out.parquet")) == 3 * (ROWS // 4)
+
+
+def test_one_line_that_ends_otherwise_hides_nothing():
+    Path("in.csv").write_bytes(b"sex,age\n" + b"".join(b"%c,%d\r\n" % (b"fm"[k % 2], k % 5) for k in range(ROWS)))
+    assert read("in.csv")["age"].to_list()[:6] == [0, 1, 2, 3, 4, 0]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "text", "value"),
+    [
+        ("Date", "2020/01/31", "2020-01-31"),
+        ("Date", "2020-1-5", "2020-01-05"),
+        ("DatetimeUTC", "2020-01-31 10:00:00+02", "2020-01-31 08:00:00+00:00"),
+        ("Time", "10:00:00.123456789", None),
+        ("Float64", "9007199254740993.0", None),
+    ],
+)
+def test_times_and_numbers_that_a_type_reads_as_they_are(dtype, text, value):
+    pd.DataFrame({"x": [text, text]}).to_csv("in.csv", index=False)
+    if value is None:
+        with pytest.raises(ColumnTypeError, match="would change"):
+            read_rows(Path("in.csv"), schema={"x": dtype}, streaming=False)
+    else:
+        assert str(read_rows(Path("in.csv"), schema={"x": dtype}, streaming=False)["x"][0]) == value

@@ -5,7 +5,9 @@ import time
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
+from puffer_frames.numbers import threads
 from puffer_frames.numbers.threads import ahead, each_of
 
 
@@ -68,3 +70,19 @@ def test_nothing_is_made_any_more_once_it_is_closed():
     made = list(busy)
     time.sleep(0.05)
     assert busy == made == [1]
+
+
+def test_a_limit_in_several_threads_is_gone_after_the_last_one():
+    """Two that overlap left the process with one thread of linear algebra: each restored what it had found."""
+
+    def limits():
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    with threadpool_limits(limits=3, user_api="blas"):
+        before, first, second = limits(), threads.one_blas_thread(), threads.one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert set(limits()) <= {1}
+        second.__exit__(None, None, None)
+        assert limits() == before

@@ -46,7 +46,7 @@ from puffer_frames.errors import (
     warn,
 )
 from puffer_frames.frames.columns import REST, NativeFrame
-from puffer_frames.frames.csv_texts import AS_THEY_ARE, DIALECT, Dialect, TextRoles
+from puffer_frames.frames.csv_texts import AS_THEY_ARE, DIALECT, Dialect, TextRoles, is_code
 from puffer_frames.frames.files import (
     check_writable,
     format_of,
@@ -331,7 +331,8 @@ def _released(request: Request, source: Path, target: Path) -> Outcome:
         columns = _named(request.arguments, kept)
         check_writable(frame, [*columns["keep"], *columns["given"]], target)
         if (arguments.get("nulls") if kept is None else kept.fitted.request.nulls) == "level":
-            check_no_empty_lines(target, columns, level_kinds(frame))
+            coded = kept is not None or "null_values" in arguments
+            check_no_empty_lines(target, columns, frame, coded=coded)
     book = arguments["ledger"] = FileLedger.of(arguments.get("ledger"))
     with nullcontext(lambda: None) if book is None else book.of_files() as named:
         with step("calibrate" if kept is None else "check"):
@@ -659,15 +660,16 @@ def _codes(
         names = [name for name in frame.collect_schema() if name in read and name not in kept]
         if plan is not None:
             for name in names:
-                known = map(str, plan.fitted.request.null_values.get(name, ()))
-                if not {*marks.get(name, ())} <= {*known}:
+                codes = plan.fitted.request.null_values.get(name, ())
+                if not all(any(is_code(mark, code) for code in codes) for mark in marks.get(name, ())):
                     rule, hint = "codes of the plan", "Make the plan with them: --null-values COLUMN=TEXT."
                     raise ArgumentError("--null-values", rule=rule, got=f"others of {name!r}", hint=hint)
             return {}
         found = {name: dialect.codes_of(name, frame.collect_schema()[name]) for name in names}
         asked = {name: (*dialect.null_values.get(name, ()), *marks.get(name, ())) for name in names}
         others = {name: [ReadCode(mark) for mark in asked[name] if mark not in found[name]] for name in names}
-        _warn_of_unused(dialect, found, marks)
+        if not any(frame.collect_schema()[name].is_temporal() for name in names):  # which Polars has parsed
+            _warn_of_unused(dialect, found, marks)
         return {name: both for name in names if (both := [*found[name].values(), *others[name]])}
     if dialect.null_values and (plan is not None or None in dialect.null_values):
         rule = "of a column, where the file has types" if plan is None else "left out with --plan, which says them"

@@ -12,6 +12,9 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import polars as pl
 
 from puffer_frames.errors import ArgumentError, FileTakenError
 from puffer_frames.frames.columns import REST
@@ -76,15 +79,20 @@ def check_places(outputs: Iterable[Path], /, *, inputs: Iterable[Path | None], o
             raise PermissionError(13, os.strerror(13), str(path.parent))
 
 
-def check_no_empty_lines(path: Path, roles: Mapping[str, list[str]], names: Iterable[str], /) -> None:
+def check_no_empty_lines(path: Path, roles: Mapping[str, list[str]], frame: Any, /, *, coded: bool) -> None:
     """Raise ArgumentError for a CSV file of one column with missing values: most readers skip its empty lines.
 
     - `roles`: Columns by what they are for.
-    - `names`: Of all columns.
+    - `frame`: The table, of Polars.
+    - `coded`: Whether values of it may be read as missing yet.
     """
+    names = frame.collect_schema().names()
     used = {name for role, own in roles.items() if role != "public" for name in own}
     public = roles["public"] if roles["public"] not in ([], [REST]) else {*names} - used
-    if format_of(path) == "csv" and len({*public, *roles["keep"], *roles["given"]}) == 1:
+    released = [*{*public, *roles["keep"], *roles["given"]}]
+    if format_of(path) != "csv" or len(released) != 1 or not {*released} <= {*names}:
+        return
+    if coded or frame.lazy().select(pl.col(released).is_null().any()).collect().item():
         rule = "a .parquet or .arrow file, where missing values of the only column are a level"
         hint = "Write a .parquet file, or say --nulls drop."
         raise _refused(rule, "a CSV file, where each of them is an empty line", hint)

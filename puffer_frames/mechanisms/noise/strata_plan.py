@@ -6,8 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from threadpoolctl import threadpool_limits
-
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.null_values import merged_frame, with_nulls
@@ -20,6 +18,7 @@ from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.stable import Stable
 from puffer_frames.numbers.arguments import Target
+from puffer_frames.numbers.threads import one_blas_thread
 from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.priors.prior import Secret
@@ -112,7 +111,7 @@ def _of_one_value(
     if request.labels and request.theorem == BOUNDED.name:
         return _for_ranges(request, rows, target, pairs=pairs, named=named)
     if rows.joint is not None:
-        with threadpool_limits(limits=1):  # of small products: the same sums on every machine, and none waits
+        with one_blas_thread():  # of small products: the same sums on every machine, and none waits
             return choose_jointly(
                 rows.joint,
                 target,

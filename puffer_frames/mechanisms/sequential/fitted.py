@@ -10,7 +10,6 @@ from itertools import permutations
 from typing import Self, cast
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.mechanisms.channel.problem import Law, Problem
@@ -54,7 +53,7 @@ from puffer_frames.noise.channel import TOTAL_BITS, Integers, JointLevels, looke
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.noise.stream import Rows as RowNumbers
 from puffer_frames.numbers.arguments import Target
-from puffer_frames.numbers.threads import each_of, watched
+from puffer_frames.numbers.threads import each_of, one_blas_thread, watched
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 from puffer_frames.scales.learned import Bootstrap, OtherTable
@@ -110,7 +109,7 @@ def make_plan(
     order, _ = spanning_tree(information(rows))
     plan = SequentialPlan(epsilon=epsilon, laws=laws, steps=(), reserve=reserve_of(epsilon, len(order)))
     simulation = _Simulation(plan, rows, simulated, rng)
-    with threadpool_limits(limits=1):  # programs are many and small
+    with one_blas_thread():  # programs are many and small
         for column in watched(order, label="columns planned"):
             size = rows.sizes[column]
             found = simulation.laws_of(column)

@@ -9,8 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 from scipy.special import xlogy
-from threadpoolctl import threadpool_limits
 
+from puffer_frames.numbers.threads import one_blas_thread
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
 _TURNS, _FEW_TURNS = 25, 5
@@ -294,7 +294,7 @@ def mixture(rows: Rows, trees: Sequence[tuple[int, ...]], parts: FloatArray, /, 
 def fit(rows: Rows, /, *, components: int = 4, smoothing: float = 50.0, seed: int = 0) -> NetworkLaw:
     """The law of a table: trees of most information, several by expectation maximisation from classes of k-means."""
     marks = np.concatenate([np.eye(size)[rows.codes[:, j]] for j, size in enumerate(rows.sizes)], axis=1)
-    with threadpool_limits(limits=1):  # the same sums on every machine
+    with one_blas_thread():  # the same sums on every machine
         own = nearest(marks, k_means(marks, components, np.random.default_rng(seed)))
     parts = np.full((len(marks), components), (1 - _OWN_CLASS) / components)
     parts[np.arange(len(marks)), own] += _OWN_CLASS

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
-from threadpoolctl import threadpool_limits
 
 from puffer_frames.mechanisms.sequential.law import NetworkLaw, Rows
 from puffer_frames.mechanisms.sequential.release import (
@@ -22,7 +21,7 @@ from puffer_frames.mechanisms.sequential.release import (
 )
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.rounding import epsilon_at_least, share_at_least, share_at_most
-from puffer_frames.numbers.threads import watched
+from puffer_frames.numbers.threads import one_blas_thread, watched
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
 CONFIDENCE = 0.95
@@ -217,7 +216,7 @@ def attacked(
 
 
 def _guess(rows: NDArray[np.integer], secrets: IndexArray, asked: NDArray[np.integer], groups: int) -> FloatArray:
-    with threadpool_limits(limits=1):  # the trees are small: threads would wait for one another
+    with one_blas_thread():  # the trees are small: threads would wait for one another
         model = HistGradientBoostingClassifier(random_state=0, max_iter=_ROUNDS).fit(rows, secrets)
         found = np.zeros((len(asked), groups))
         found[:, model.classes_] = model.predict_proba(asked)

@@ -14,12 +14,11 @@ from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from puffer_frames.mechanisms.sequential.law import Filter, NetworkLaw, nearest, sums
 from puffer_frames.noise.channel import TOTAL_BITS
 from puffer_frames.noise.stream import Numbers, Purpose, ReleaseKey
-from puffer_frames.numbers.threads import each_of
+from puffer_frames.numbers.threads import each_of, one_blas_thread
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
 _MARGIN = 1 - 1e-12
@@ -306,7 +305,7 @@ def released_with_logs(
             out[part, step.column] = released
         return walk.logs
 
-    with threadpool_limits(limits=1):  # its threads and ours would wait for each other
+    with one_blas_thread():  # its threads and ours would wait for each other
         logs = each_of(blocks(len(codes)), work, large=True)
     nothing = np.zeros((len(plan.laws) + len(others), plan.laws[0].secrets, 0))
     return out, np.concatenate([nothing, *logs], axis=2)
@@ -332,7 +331,7 @@ def log_likelihoods(
             walk.see(channels, released[part, step.column].astype(np.intp))
         return walk.logs
 
-    with threadpool_limits(limits=1):
+    with one_blas_thread():
         return np.concatenate(each_of(blocks(len(released)), work, large=True), axis=2)
 
 

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.numbers.presentation import lower_text, plain, upper_text
 from puffer_frames.numbers.rounding import share_at_least, share_at_most
+from puffer_frames.numbers.threads import one_blas_thread
 from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.verbs.auditing.guesser import (
     Bound,
@@ -63,7 +63,7 @@ def learned_scores(
     present, codes = np.unique(secrets[mine], return_inverse=True)
     if present.size < 2:
         return scores
-    with threadpool_limits(limits=1):
+    with one_blas_thread():
         model.fit(features[mine], codes)
         shares = np.log(np.maximum(model.predict_proba(features), 1e-12))
     scores[:] = -30.0

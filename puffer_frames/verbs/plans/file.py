@@ -199,9 +199,10 @@ def write_plan(path: str | Path, plan: Any, /, *, password: str | bytes | None, 
         "plan": plan,
     }
     text = readable(document) + "\n"
+    entries = text.count(",")
     if key is not None:
         text = readable(_locked(text.encode(), key)) + "\n"
-    if len(text) > PLAN_BYTES or text.count(",") > _MOST_ENTRIES:
+    if len(text) > PLAN_BYTES or entries > _MOST_ENTRIES:
         raise ArgumentError(
             "the plan",
             rule=f"of at most {PLAN_BYTES >> 20} MiB and {_MOST_ENTRIES:,} entries, to be read again",
