@@ -14,8 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from puffer_frames.errors import ArgumentError, FileTakenError
 from puffer_frames.frames.columns import REST
 from puffer_frames.frames.csv_texts import PACKED
@@ -92,7 +90,7 @@ def check_no_empty_lines(path: Path, roles: Mapping[str, list[str]], frame: Any,
     released = [*{*public, *roles["keep"], *roles["given"]}]
     if format_of(path) != "csv" or len(released) != 1 or not {*released} <= {*names}:
         return
-    if coded or frame.lazy().select(pl.col(released).is_null().any()).collect().item():
+    if coded or frame.lazy().select(released).null_count().collect().item():
         rule = "a .parquet or .arrow file, where missing values of the only column are a level"
         hint = "Write a .parquet file, or say --nulls drop."
         raise _refused(rule, "a CSV file, where each of them is an empty line", hint)
