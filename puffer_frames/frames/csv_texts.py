@@ -401,8 +401,10 @@ def _check_line_ends(path: Path, source: Path | io.BytesIO, table: pl.DataFrame,
         counts = texts.select(pl.all().str.count_matches(end, literal=True).sum()).rows()
         held[k] -= sum(sum(row) for row in counts) + "".join(table.columns).count(end)
     returns, newlines, both = held
-    # one line that ends otherwise than all others, as a line of names above those of another program, hides none
-    if returns != both or both not in (0, newlines - 1, newlines):
+    with _begun(source) as file:  # a line of names above rows that all end in "\r\n" hides nothing of them
+        first = file.readline()
+    names = not first.endswith(b"\r\n") and b'"' not in first
+    if returns != both or both not in (0, newlines - names, newlines):
         raise _refused(
             path,
             "a table whose lines end in one way, with any other carriage return between quotation marks",

@@ -566,34 +566,6 @@ def test_a_link_leaves_no_certificate_of_another_table():
     assert run("verify", "real.csv").code == 0
 
 
-def test_the_certificate_names_what_was_left_out():
-    """As of other formats: of CSV it named the secret alone."""
-    own = table(**{"^a$": ["x"] * ROWS, "wage": np.arange(ROWS)})
-    own.to_csv("in.csv", index=False)
-    own.to_parquet("in.parquet")
-    for name in ("in.csv", "in.parquet"):
-        found = run("release", name, f"out.{name}", *ASKED, "--json").found["certificate"]
-        assert found["withheld"] == [column for column in own if column != "age"]
-
-
-@pytest.mark.parametrize(
-    ("dtype", "column"),
-    [("Decimal", ["1.5", "1e-5"]), ("Decimal", ["1." + "1" * 40, "2"]), ("Float64", ["9007199254740993", "1"])],
-)
-def test_a_type_that_would_change_a_number_is_an_error(dtype, column):
-    pd.DataFrame({"x": column}).to_csv("in.csv", index=False)
-    with pytest.raises(ColumnTypeError, match="would change"):
-        read_rows(Path("in.csv"), schema={"x": dtype}, streaming=False)
-
-
-def test_a_name_with_a_quotation_mark():
-    own = table().rename(columns={"age": 'a"ge'})
-    own.to_csv("in.csv", index=False)
-    assert run("release", "in.csv", "out.csv", "--secret", "sex", "--public", 'a"ge', "--epsilon", "1").code == 0
-    assert list(texts("out.csv")) == ['a"ge']
-    assert run("verify", "out.csv").code == 0
-
-
 def test_files_that_are_called_otherwise(monkeypatch):
     """And one without a line of names, whose first values are no names to print."""
     Path("in.csv").write_bytes(gzip.compress(table().to_csv(index=False).encode()))
@@ -653,16 +625,6 @@ def test_a_file_of_excel():
     found = read("texts.xlsx")
     assert found.to_dict(as_series=False) == texts | days
     assert found["none"].dtype == pl.Float64
-
-
-def test_a_file_of_spss():
-    pyreadstat = pytest.importorskip("pyreadstat")
-    own = pd.DataFrame({"age": [1.0, None, 3.0], "job": [1, 2, 1]})
-    pyreadstat.write_sav(own, "in.sav", variable_value_labels={"job": {1: "nurse", 2: "clerk"}})
-    assert read("in.sav").to_dict(as_series=False) == {"age": [1, None, 3], "job": ["nurse", "clerk", "nurse"]}
-    pyreadstat.write_sav(own, "twice.sav", variable_value_labels={"job": {1: "nurse", 2: "nurse "}})
-    with pytest.raises(TableFileError, match="the same label for two codes"):
-        read("twice.sav")
 
 
 @pytest.mark.parametrize(("name", "package"), [("in.xlsx", "openpyxl"), ("in.sav", "pyreadstat")])
@@ -773,13 +735,13 @@ def test_certificates_name_the_columns_that_are_left_out():
         ),
         ("Datetime", ["2020-01-31 01:02:03"], ["2020-01-31 01:02:03+02:00"]),
         ("DatetimeUTC", ["2020-01-31 01:02:03+02:00"], ["2020-01-31 01:02:03.1234567+02:00"]),
-        ("Float64", ["9007199254740992", "0.1", "1e300", "inf", ""], ["9007199254740993"]),
+        ("Float64", ["9007199254740992", "0.1", "1e300", "inf", ""], ["9007199254740993", "9007199254740993.0"]),
+        ("Time", ["01:02:03.123456", ""], ["01:02:03.123456789"]),
         ("Float32", ["16777216", "0.1"], ["16777217"]),
     ],
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
 def test_a_type_of_the_schema_changes_no_text(dtype, held, changed, encoding):
-    """Nor are two secrets one by it."""
     dialect = Dialect(encoding=encoding, separator=";")
 
     def read_as(own):
@@ -801,7 +763,6 @@ def test_names_with_quotation_marks_are_those_of_the_file():
 
 
 def test_a_code_of_a_plan_may_be_written_as_a_whole_float():
-    """As pandas writes whole numbers with gaps."""
     own = table(v=[-9.0, 20.0, 31.0, 21.0] * (ROWS // 4))
     own["v"] += own["sex"].eq("f") * (own["v"] > 0)
     own.to_csv("in.csv", index=False)
@@ -832,14 +793,8 @@ def test_one_line_that_ends_otherwise_hides_nothing():
         ("Date", "2020/01/31", "2020-01-31"),
         ("Date", "2020-1-5", "2020-01-05"),
         ("DatetimeUTC", "2020-01-31 10:00:00+02", "2020-01-31 08:00:00+00:00"),
-        ("Time", "10:00:00.123456789", None),
-        ("Float64", "9007199254740993.0", None),
     ],
 )
-def test_times_and_numbers_that_a_type_reads_as_they_are(dtype, text, value):
+def test_times_that_are_clear_are_read(dtype, text, value):
     pd.DataFrame({"x": [text, text]}).to_csv("in.csv", index=False)
-    if value is None:
-        with pytest.raises(ColumnTypeError, match="would change"):
-            read_rows(Path("in.csv"), schema={"x": dtype}, streaming=False)
-    else:
-        assert str(read_rows(Path("in.csv"), schema={"x": dtype}, streaming=False)["x"][0]) == value
+    assert str(read_rows(Path("in.csv"), schema={"x": dtype}, streaming=False)["x"][0]) == value
