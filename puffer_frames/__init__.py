@@ -52,9 +52,9 @@ from puffer_frames.verbs.comparing.comparison import compare
 from puffer_frames.verbs.estimating.estimation import estimate
 from puffer_frames.verbs.ledgers.composition import compose
 from puffer_frames.verbs.ledgers.release_ledger import Ledger, ledger
-from puffer_frames.verbs.plans.plan import Plan, load_plan
+from puffer_frames.verbs.plans.plan import Plan, calibrate, load_plan
 from puffer_frames.verbs.quality import compare_tables
-from puffer_frames.verbs.release import calibrate, privatize
+from puffer_frames.verbs.release import privatize
 
 if TYPE_CHECKING:
     from puffer_frames.doors.transformer import PufferTransformer

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
+from puffer_frames.certificates.build import absent_secrets, is_warned, left_out, seen, weak
 from puffer_frames.certificates.facts import Facts
-from puffer_frames.certificates.of_release import absent_secrets, is_warned, left_out, seen, weak
 from puffer_frames.certificates.record import MOST_VALUES, Certificate
 from puffer_frames.certificates.sentences import say, warnings_of
 from puffer_frames.certificates.statement import Statement
@@ -31,18 +31,21 @@ from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table, small_frame
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding
-from puffer_frames.mechanisms.request import Request, RowsRequest, SecretsOfPairs
+from puffer_frames.mechanisms.request import Request, RowsRequest
 from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import Rows, at_most, bars, pairs_text, plain, shown_names, upper_text
+from puffer_frames.priors.pairs import Pairs, ProtectedPairs, by_column
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.scales.drift import Batch
 from puffer_frames.scales.strata import Stratum
 
 _STEPS = tuple(2.0 ** (k / 2) for k in range(-4, 5))
 NO_BOUND = math.nan
+NEARLY = 0.99
+"""An error of so much of a constant's is nearly that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +155,11 @@ class Counts(Protocol):
 S = TypeVar("S", bound=Counts)
 
 
+def named_secrets(pairs: Pairs, secrets: Iterable[Secret], /) -> list[Secret]:
+    """The secrets that pairs name, each once."""
+    return list(secrets) if pairs == "all" else list(dict.fromkeys(secret for pair in pairs for secret in pair))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading(Generic[S]):
     """A table as a mechanism has read it."""
@@ -201,7 +209,7 @@ class Release:
         )
 
     def certificate(
-        self, fitted: SecretsOfPairs, /, *, statements: tuple[Statement, ...], whose: str = "record", **others: Any
+        self, fitted: Fitted[Any], /, *, statements: tuple[Statement, ...], whose: str = "record", **others: Any
     ) -> Certificate:
         """The certificate of the release, its values not known yet.
 
@@ -284,17 +292,42 @@ class Owner(Protocol):
         """What a plan from a file lacks."""
 
 
-class Fitted(SecretsOfPairs, ABC, Generic[S]):
+class Fitted(ABC, Generic[S]):
     """What a mechanism found for a request and the counts of a table. It holds exact statistics of every secret."""
 
     __slots__ = ()
 
+    request: Request
+    pairs: Pairs
+    """"all", or the protected pairs of secrets."""
+    rows_per_secret: Mapping[Secret, int]
+    """Rows of each secret, or of each column and value where these are protected by themselves."""
+    rows: int
+    """Rows of the table, complete ones."""
     tag: ClassVar[str] = "Calibration"
     """What its plans are called in a file."""
     unchanged: ClassVar[str] = ""
     """What releases values of the columns, with which nothing is done; empty for noisy values."""
     within: ClassVar[str] = "the loss under the frequencies of these rows is within what was asked for"
     """Why a plan covers other rows, where it does."""
+
+    @property
+    def secrets(self) -> tuple[Secret, ...]:
+        """The values of the secret that the pairs name."""
+        return tuple(named_secrets(self.pairs, self.rows_per_secret))
+
+    @property
+    def protected_pairs(self) -> ProtectedPairs:
+        """The pairs, as a certificate states them."""
+        return "each" if self.request.apart else self.pairs
+
+    def protected_rows(self, rows: Mapping[Secret, int], /) -> dict[Secret, int]:
+        """The rows of each secret that the pairs name, or of each column and value of it."""
+        if self.request.apart:
+            groups = by_column(rows, self.request.secret)
+            rows = {own: sum(rows.get(secret, 0) for secret in of) for own, of in groups.items()}
+        named = set(self.secrets)
+        return {secret: count for secret, count in rows.items() if secret in named}
 
     @property
     def target(self) -> Target:

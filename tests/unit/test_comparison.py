@@ -15,7 +15,7 @@ from puffer_frames import Channel, Contamination, Gaussian, Noise, Population, S
 from puffer_frames.core import Prior
 from puffer_frames.errors import ArgumentError, CalibrationError, ColumnNotFoundError, FewRowsWarning
 from puffer_frames.frames.local.table import LocalTable
-from puffer_frames.mechanisms.noise.fitted import NoiseFit
+from puffer_frames.mechanisms.noise.mechanism import FittedNoise
 from puffer_frames.verbs.comparing.alternatives import SEEING
 from puffer_frames.verbs.comparing.comparison import NAMES, ComparedRow, compare
 
@@ -180,14 +180,14 @@ def test_kinds_of_frames(kind):
 
 
 def test_a_failing_row_says_why(monkeypatch):
-    known = NoiseFit.of
+    known = FittedNoise.of
 
     def of(request, rows):
         if request.theorem == "gmm":
             raise CalibrationError("the request", rule="possible", got="another one", hint="Ask for less.")
         return known(request, rows)
 
-    monkeypatch.setattr(NoiseFit, "of", of)
+    monkeypatch.setattr(FittedNoise, "of", of)
     found = people().puffer.compare(**ASKED, mechanism="noise")
     failed = found[found["error"].isna()]
     assert failed["theorem"].tolist() == ["gmm"]

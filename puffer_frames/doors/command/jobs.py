@@ -71,8 +71,8 @@ from puffer_frames.verbs.ledgers.entries import Entry, check_lines
 from puffer_frames.verbs.ledgers.locked_lines import look
 from puffer_frames.verbs.ledgers.release_ledger import Ledger, LedgerArgument, ledger
 from puffer_frames.verbs.plans.file import FORMAT
-from puffer_frames.verbs.plans.plan import Plan, load_plan
-from puffer_frames.verbs.release import calibrate, privatize
+from puffer_frames.verbs.plans.plan import Plan, calibrate, load_plan
+from puffer_frames.verbs.release import privatize
 
 
 @dataclass(frozen=True, repr=False)

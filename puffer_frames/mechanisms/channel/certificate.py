@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from puffer_frames.certificates.build import absent_secrets, left_out, seen, weak
 from puffer_frames.certificates.facts import Prepared
-from puffer_frames.certificates.of_release import absent_secrets, left_out, seen, weak
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.certificates.text import odds_of
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.channel.fitted import ChannelFit
-from puffer_frames.mechanisms.channel.problem import RARE, cost_word
+from puffer_frames.mechanisms.channel.problem import cost_word
 from puffer_frames.mechanisms.seam import Release
 from puffer_frames.numbers.presentation import plain, rounded_up, shown_names
-from puffer_frames.priors.summary import Level
+from puffer_frames.priors.summary import RARE, Level
 
 SOURCE = "linear program, verified in integers: docs/theory.md, section 16"
 

@@ -47,11 +47,11 @@ from puffer_frames.mechanisms.channel.problem import InputColumn, Law, LevelTabl
 from puffer_frames.mechanisms.file_checks import check_columns
 from puffer_frames.mechanisms.request import Found, Request, RowsRequest, lacking, lean_request, with_other_tables
 from puffer_frames.mechanisms.seam import (
+    NEARLY,
     NO_BOUND,
     ColumnError,
     Compared,
     CurvePoint,
-    Fitted,
     Mechanism,
     Owner,
     PlanFigures,
@@ -332,11 +332,8 @@ def _order(plan: ChannelFit) -> list[int]:
     return [places[type(level), level] for level in sorted_levels(levels)]
 
 
-_NEARLY = 0.99
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FittedChannel(ChannelFit, Fitted[Seen]):
+class FittedChannel(ChannelFit):
     """The weights of a channel, and what they withstand."""
 
     tag: ClassVar[str] = "ChannelCalibration"
@@ -368,9 +365,9 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
     def warn(self) -> None:
         """Warn of labels that are hardly nearer to the values than one constant, of several columns each by itself."""
         useless: Sequence[str] = self.request.public
-        if self.channel.expected_error < _NEARLY * self.channel.constant_error:
+        if self.channel.expected_error < NEARLY * self.channel.constant_error:
             errors = self.column_errors()
-            useless = [name for name, (error, constant) in errors.items() if constant and error >= _NEARLY * constant]
+            useless = [name for name, (error, constant) in errors.items() if constant and error >= NEARLY * constant]
         if useless:
             warn_of_useless(useless, hint=LARGER)
 

@@ -7,14 +7,19 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.errors import ArgumentError, CalibrationError
+from puffer_frames.errors import ArgumentError, CalibrationError, WideNoiseWarning, warn
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalRows
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table, open_table, small_frame
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding
+from puffer_frames.mechanisms.channel.best import empirical_laws, find
+from puffer_frames.mechanisms.channel.options import Channel
+from puffer_frames.mechanisms.channel.problem import in_cells
 from puffer_frames.mechanisms.file_checks import check_columns
 from puffer_frames.mechanisms.noise.certificate import release_certificate
 from puffer_frames.mechanisms.noise.checks import check_plan, with_own_words
@@ -27,18 +32,11 @@ from puffer_frames.mechanisms.noise.drift import (
     target_of,
     unproved_beliefs,
 )
-from puffer_frames.mechanisms.noise.fitted import LAWS, NoiseFit, lean, whole
-from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_units
-from puffer_frames.mechanisms.noise.strata_plan import choices_of, with_labels, with_merged
-from puffer_frames.mechanisms.noise.text import (
-    plan_figures,
-    plan_pictures,
-    plan_rows,
-    useless_columns,
-    warn_of_wide_noise,
-)
+from puffer_frames.mechanisms.noise.fitted import LAWS, NoiseFit, choices_of, lean, spread_of, whole
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_labels, with_merged, with_units
+from puffer_frames.mechanisms.noise.text import plan_figures, plan_pictures, plan_rows
 from puffer_frames.mechanisms.request import Found, Request, RowsRequest, is_joint, with_other_tables
-from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Owner, PlanFigures, Reading, Release, from_file
+from puffer_frames.mechanisms.seam import Compared, Mechanism, Owner, PlanFigures, Reading, Release, from_file
 from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.channel import ChannelTable, LabelChannel, randomised_response
 from puffer_frames.noise.column_noise import ByStratum, ColumnNoise
@@ -49,11 +47,13 @@ from puffer_frames.numbers.presentation import Rows
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Summary
-from puffer_frames.scales.cautions import warn_of_moved
+from puffer_frames.scales.cautions import LARGER, warn_of_moved, warn_of_useless
 from puffer_frames.scales.choice import Choice
+from puffer_frames.scales.columns import ANY_LAW
 from puffer_frames.scales.drift import Batch, joint_leanings, leanings, strata_leanings
+from puffer_frames.scales.learned import replaced_rows
 from puffer_frames.scales.remap import Remap
-from puffer_frames.scales.strata import Stratum
+from puffer_frames.scales.strata import StrataChoices, Stratum
 
 
 def _at_scales(plan: NoiseFit, asked: RowsRequest, scales: Mapping[str, float], *, key: ReleaseKey) -> tuple[Draw, ...]:
@@ -88,7 +88,7 @@ MANY_ROWS = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FittedNoise(NoiseFit, Fitted[RowsSeen]):
+class FittedNoise(NoiseFit):
     """Scales per column, and why."""
 
     @property
@@ -155,7 +155,7 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
 
         Joint noise is for readers who know the frequencies of whole rows: it is wide where most rows are different.
         """
-        if self.rows < MANY_ROWS or len(self.choices) == 1 or not (self.changed or useless_columns(self)):
+        if self.rows < MANY_ROWS or len(self.choices) == 1 or not (self.changed or self.useless_columns()):
             return None
         return "sequential"
 
@@ -342,3 +342,96 @@ def _refuse_levels(request: Request) -> None:
         raise ArgumentError("nulls", rule="given with a channel", got="level", hint=hint)
     if request.declared:
         raise ArgumentError("domain", rule="(low, high) beside noise", got="a list of levels", hint=hint)
+
+
+_CELLS = 12
+"""A channel of so few cells is found in a tenth of a second, and its error bounds that of a finer one."""
+_FEWEST, _HALF = 50, 0.5
+"""With fewer rows, or noise with less than half the error of a constant, no channel is looked for."""
+
+
+def warn_of_wide_noise(plan: NoiseFit, /) -> None:
+    """Warn of columns that a constant is nearer to, and of noise that a fitted model, or its mechanism, makes wide."""
+    useless, several = plan.useless_columns(), len(plan.choices) > 1
+    if useless:
+        warn_of_useless(
+            useless, listed=plan.lists_some, hint=_FEWER if several else _ANOTHER if plan.has_one_draw else LARGER
+        )
+    elif not several and _is_default(plan) and _is_beaten(plan):
+        warn(
+            WideNoiseWarning(
+                plan.request.public,
+                "the noise of {columns} has a larger error than a channel, which has the same epsilon also where "
+                f"{replaced_rows('min(1/2, 2/sqrt(rows))')}, and loses less under any law",
+                hint='Say mechanism="channel", or see all mechanisms side by side with puffer_frames.compare.',
+                reason="mechanism",
+            )
+        )
+    if plan.strata is not None:
+        _warn_of_strata(plan, plan.strata, [name for name in plan.scales if name not in useless])
+    fits = {name: choice for name, choice in plan.choices.items() if "wide fit" in choice.remarks}
+    if fits:
+        refuted = any("refuted fit" in choice.remarks for choice in fits.values())
+        warn(
+            WideNoiseWarning(
+                tuple(fits),
+                "the fitted model of {columns} needs more than twice the noise of the observed frequencies"
+                + ", and the table refutes it at 95 %" * refuted,
+                hint='Say beliefs="empirical", which leaves the model out, or bin the column first.',
+                reason="fit",
+            )
+        )
+
+
+def _warn_of_strata(plan: NoiseFit, strata: StrataChoices, names: Sequence[str]) -> None:
+    """Warn of columns that a constant is nearer to in some strata."""
+    for name in names:
+        useless = 0
+        for z, choices in strata.choices.items():
+            law = choices[name].empirical
+            if z in strata.small or z in strata.unbound or not law:  # whose laws are those of the whole table
+                continue
+            rows = {secret: prior.levels[1] for secret, prior in law.items()}
+            useless += plan.error_of(choices[name].scale) > spread_of(law, rows)[1]
+        if useless:
+            warn(
+                WideNoiseWarning(
+                    (name,),
+                    f"the error of {{columns}} is larger than that of a constant in {useless:,} of "
+                    f"{len(strata.choices):,} strata",
+                    hint="Ask for a larger epsilon, condition on fewer columns, or leave these strata out.",
+                    reason="constant",
+                )
+            )
+
+
+_FEWER = (
+    "Release fewer columns together, ask for a larger epsilon, or leave these columns out; the plan has each error."
+)
+_ANOTHER = 'Say mechanism="channel", whose error is never larger, ask for a larger epsilon, or leave the column out.'
+
+
+def _is_default(plan: NoiseFit) -> bool:
+    """Whether the mechanism was left to the package, and the belief of the noise is one that a channel covers."""
+    request = plan.request
+    observed = all(set(choice.beliefs) == {"empirical"} for choice in plan.choices.values())
+    return plan.has_one_draw and request.mechanism == "auto" and observed and plan.rows >= _FEWEST
+
+
+def _is_beaten(plan: NoiseFit) -> bool:
+    """Whether a channel of a few cells has a smaller error and a stronger guarantee; then a finer one has, too."""
+    (figures,), (summary,) = plan.column_errors(), plan.summaries.values()
+    if figures.error <= _HALF * figures.constant:
+        return False
+    options, middles, (choice,) = Channel(cells=_CELLS), summary.at_middles(), plan.choices.values()
+    anything = choice.wider.get(ANY_LAW)
+    if anything is None or options.cap is None or anything.pure_loss.lower <= options.cap:
+        return False  # the guarantee of the channel is not the stronger one
+    values = np.unique(np.concatenate([values_of_secret for values_of_secret, _ in middles.counts.values()]))
+    column = in_cells(middles, values, options)
+    laws = empirical_laws(column.counts, options)
+    try:
+        channel = find((laws,), column, target=plan.request.target, pairs=plan.pairs, options=options)
+    except CalibrationError:
+        return False
+    return channel.expected_error < figures.error

@@ -415,7 +415,7 @@ LEAST_EPSILON, MOST_EPSILON = 1e-4, 100.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FittedTable(TableFit, Fitted[CodedRows]):
+class FittedTable(TableFit):
     """The network of a table and its channels, and what was measured of them."""
 
     unchanged: ClassVar[str] = "a table that is released column by column: it releases values of the columns"

@@ -24,12 +24,9 @@ from puffer_frames.mechanisms.channel.measure import reader_loss
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.noise import mechanism as noises
 from puffer_frames.mechanisms.noise.drift import target_of
-from puffer_frames.mechanisms.noise.fitted import NoiseFit
+from puffer_frames.mechanisms.noise.fitted import NoiseFit, spread_of
 from puffer_frames.mechanisms.noise.options import Noise
-from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_units
-from puffer_frames.mechanisms.noise.strata_plan import with_labels, with_merged
-from puffer_frames.mechanisms.noise.text import spread_of
-from puffer_frames.mechanisms.registry import mechanism_for
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_labels, with_merged, with_units
 from puffer_frames.mechanisms.request import Request, is_joint
 from puffer_frames.mechanisms.sequential.columns import CodedRows
 from puffer_frames.mechanisms.sequential.fitted import TableFit
@@ -53,6 +50,7 @@ from puffer_frames.verbs.comparing.alternatives import (
     of_labels,
     of_numbers,
 )
+from puffer_frames.verbs.release import mechanism_for
 from puffer_frames.verbs.requests import CompareArguments, takes, with_names
 
 NOTHING_NEEDED = "private as it is: say allow_zero_noise=True"
@@ -517,13 +515,13 @@ def _tried(one: Alternative, counted: Counted) -> list[ComparedRow]:
         if unasked and (pairs := counted.pairs(options)) > PAIRS_UNASKED:
             reason = f'{pairs} pairs of a level and a secret may take minutes: say mechanism=Channel(sees="secret")'
             return _failed(one, counted, reason)
-        plan = ChannelFit.of(request, options, counted.levels)
+        plan = channels.FittedChannel.of(request, options, counted.levels)
         spread = counted.spreads.get(plan.name)
         return [row_of_channel(plan, spread, belief=one.belief, seconds=perf_counter() - start)]
     whole = len(request.public) > 1 and one.theorem != BOUNDED.name
     if whole and not is_joint(request):
         raise _not_whole("other noise")
-    noisy = NoiseFit.of(request, counted.seen(request))
+    noisy = noises.FittedNoise.of(request, counted.seen(request))
     if whole and not noisy.is_joint:
         raise _not_whole("a larger table")
     told: dict[str, Any] = {"belief": one.belief, "quoted": one.quoted}
