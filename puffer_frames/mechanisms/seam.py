@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from puffer_frames.certificates.build import absent_secrets, is_warned, left_out, seen, weak
@@ -272,6 +272,51 @@ class Compared:
     """Mean absolute error after the posterior median."""
 
 
+NOTHING_NEEDED = "private as it is: say allow_zero_noise=True"
+ADDS_UP, LARGEST_ADD, NO_RULE = "epsilons add", "largest losses add", "no rule"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedRow:
+    """A row of a comparison: one column under one alternative. What is not known is not a number."""
+
+    epsilon: float
+    delta: float
+    belief: str
+    mechanism: str
+    noise: str = ""
+    theorem: str = ""
+    column: str
+    published_scale: float = math.nan
+    verdict: str = ""
+    scale: float = math.nan
+    error: float = math.nan
+    error_std: float = math.nan
+    error_constant: float = math.nan
+    bound: float = math.nan
+    loss_observed: float = math.nan
+    loss_population: float = math.nan
+    loss_any_law: float = math.nan
+    loss_reader: float = math.nan
+    composes: str = ""
+    seconds: float = math.nan
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """How far a column spreads by itself."""
+
+    std: float = math.nan
+    constant: float = math.nan
+    """The mean error of its median, or of its most frequent label, in place of every value."""
+
+    def shares(self, error: float, /) -> dict[str, Any]:
+        """An error as a share of both."""
+        units = {"error_std": self.std, "error_constant": self.constant}
+        return {name: error / unit if unit > 0 else math.nan for name, unit in units.items()}
+
+
 class Owner(Protocol):
     """The plan that something fitted is part of."""
 
@@ -390,6 +435,21 @@ class Fitted(ABC, Generic[S]):
     def pictures(self, plan: Owner, /) -> list[str]:
         """Small ones, for notebooks."""
         return []
+
+    def compared_rows(self, told: ComparedRow, spreads: Mapping[str, Spread], seen: S, /) -> list[ComparedRow]:
+        """A row of a comparison for each column; `told` has what does not depend on what was found."""
+        errors, observed, delta = self.expected_error, self.observed_losses, self.request.target.delta
+        return [
+            replace(
+                told,
+                column=name,
+                error=error,
+                loss_observed=observed[name].loss(delta=delta).upper if name in observed else math.nan,
+                composes=NO_RULE,
+                **spreads.get(name, Spread()).shares(error),
+            )
+            for name, error in errors.items()
+        ]
 
     # rows: those of the plan, or others
 

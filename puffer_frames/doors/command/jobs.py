@@ -65,7 +65,7 @@ from puffer_frames.numbers.presentation import shown
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.verbs.attached import certificate_of, collect, write_release
 from puffer_frames.verbs.auditing.audited import audit
-from puffer_frames.verbs.comparing.comparison import compare
+from puffer_frames.verbs.comparing import compare
 from puffer_frames.verbs.ledgers.composition import together
 from puffer_frames.verbs.ledgers.entries import Entry, check_lines
 from puffer_frames.verbs.ledgers.locked_lines import look

@@ -41,16 +41,20 @@ from puffer_frames.mechanisms.channel.certificate import (
 )
 from puffer_frames.mechanisms.channel.checks import check_channel_plan, with_own_words
 from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit, Seen, roles_of
-from puffer_frames.mechanisms.channel.measure import Adversary, loss_of_channel, loss_of_rows
+from puffer_frames.mechanisms.channel.measure import Adversary, loss_of_channel, loss_of_rows, reader_loss
 from puffer_frames.mechanisms.channel.options import Channel, label_text
 from puffer_frames.mechanisms.channel.problem import InputColumn, Law, LevelTable, Problem, cost_word
 from puffer_frames.mechanisms.file_checks import check_columns
 from puffer_frames.mechanisms.request import Found, Request, RowsRequest, lacking, lean_request, with_other_tables
 from puffer_frames.mechanisms.seam import (
+    LARGEST_ADD,
     NEARLY,
     NO_BOUND,
+    NO_RULE,
+    NOTHING_NEEDED,
     ColumnError,
     Compared,
+    ComparedRow,
     CurvePoint,
     Mechanism,
     Owner,
@@ -58,6 +62,7 @@ from puffer_frames.mechanisms.seam import (
     ProfilePoint,
     Reading,
     Release,
+    Spread,
     as_epsilons,
     as_points,
     from_file,
@@ -380,6 +385,26 @@ class FittedChannel(ChannelFit):
     def pictures(self, plan: Owner, /) -> list[str]:
         return channel_pictures(self)
 
+    def compared_rows(self, told: ComparedRow, spreads: Mapping[str, Spread], seen: Seen, /) -> list[ComparedRow]:
+        channel, target, largest = self.channel, self.request.target, self.largest_loss
+        of_value = channel.lower_bound > 0 and not self.options.sees_secret  # else it bounds those that see both
+        spread, reader = spreads.get(self.name, Spread()), reader_loss(channel)
+        return [
+            replace(
+                told,
+                column=self.name,
+                error=channel.expected_error,
+                bound=channel.lower_bound if of_value else NO_BOUND,
+                loss_observed=self.observed.loss(delta=target.delta).upper,
+                loss_population=self.population.loss(delta=target.delta).upper,
+                loss_any_law=_as_delta(largest, target) if target.delta else largest,
+                loss_reader=_as_delta(reader, target) if target.delta else reader,
+                composes=LARGEST_ADD if math.isfinite(largest) else NO_RULE,
+                reason=NOTHING_NEEDED if channel.unchanged >= _UNCHANGED else "",
+                **replace(spread, constant=channel.constant_error).shares(channel.expected_error),
+            )
+        ]
+
     def complete(
         self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: RowOrder | None
     ) -> CompleteRows:
@@ -592,3 +617,12 @@ def _counted(frame: NativeFrame, request: Request, coded: tuple[str, ...]) -> Fo
     if together:
         return joint_levels(rows.level_counts(request.public[0]), own=len(request.secret))
     return rows.level_counts(request.public[0]) if coded else rows.summaries(request.domain)[request.public[0]]
+
+
+_UNCHANGED = 1 - 1e-12
+"""A channel that leaves at least this share as it is changes nothing: the rest is what repairs leave."""
+
+
+def _as_delta(loss: float, target: Target) -> float:
+    """A delta at the epsilon that a log-ratio of at most this has everywhere."""
+    return min(1.0, max(0.0, -math.expm1(target.epsilon - loss)) * (1 + 2.0**-40))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -36,10 +37,24 @@ from puffer_frames.mechanisms.noise.fitted import LAWS, NoiseFit, choices_of, le
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_labels, with_merged, with_units
 from puffer_frames.mechanisms.noise.text import plan_figures, plan_pictures, plan_rows
 from puffer_frames.mechanisms.request import Found, Request, RowsRequest, is_joint, with_other_tables
-from puffer_frames.mechanisms.seam import Compared, Mechanism, Owner, PlanFigures, Reading, Release, from_file
+from puffer_frames.mechanisms.seam import (
+    ADDS_UP,
+    NO_RULE,
+    NOTHING_NEEDED,
+    Compared,
+    ComparedRow,
+    Mechanism,
+    Owner,
+    PlanFigures,
+    Reading,
+    Release,
+    Spread,
+    from_file,
+)
 from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.channel import ChannelTable, LabelChannel, randomised_response
 from puffer_frames.noise.column_noise import ByStratum, ColumnNoise
+from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.arguments import Target
@@ -49,7 +64,7 @@ from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.cautions import LARGER, warn_of_moved, warn_of_useless
 from puffer_frames.scales.choice import Choice
-from puffer_frames.scales.columns import ANY_LAW
+from puffer_frames.scales.columns import ANY_LAW, POPULATION
 from puffer_frames.scales.drift import Batch, joint_leanings, leanings, strata_leanings
 from puffer_frames.scales.learned import replaced_rows
 from puffer_frames.scales.remap import Remap
@@ -167,6 +182,32 @@ class FittedNoise(NoiseFit):
 
     def pictures(self, plan: Owner, /) -> list[str]:
         return plan_pictures(plan)
+
+    def compared_rows(self, told: ComparedRow, spreads: Mapping[str, Spread], seen: RowsSeen, /) -> list[ComparedRow]:
+        """Of each column; `told` names a theorem where it has a condition for this belief."""
+        noise, together = self.request.noise, all(choice.adds_up for choice in self.choices.values())
+        judged = target_of(self).share(self.request.repeats.measured)
+        errors = {**self.changed, **self.expected_error}
+        published = bool(told.theorem) and not self.is_joint
+        return [
+            replace(
+                told,
+                mechanism=self.request.mechanism if self.request.mechanism == "remap" else "noise",
+                noise=noise.name if noise.name in WORDS else noise.title,
+                theorem=choice.theorem.name if told.theorem else "",
+                column=name,
+                published_scale=math.nan if not published or choice.published_scale is None else choice.published_scale,
+                verdict=_verdict(choice, judged) if published else told.verdict,
+                scale=choice.scale if name in self.scales else math.nan,
+                error=errors[name],
+                loss_reader=0.0,
+                composes=ADDS_UP if together else NO_RULE,
+                reason="" if any(self.all_scales.values()) else NOTHING_NEEDED,
+                **(spreads.get(name) or Spread(constant=self.constant_share(name))).shares(errors[name]),
+                **_compared_losses(self, choice),
+            )
+            for name, choice in self.choices.items()
+        ]
 
     def complete(
         self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: RowOrder | None
@@ -435,3 +476,28 @@ def _is_beaten(plan: NoiseFit) -> bool:
     except CalibrationError:
         return False
     return channel.expected_error < figures.error
+
+
+def _verdict(choice: Choice, target: Target) -> str:
+    """What the engine says of a published scale, under the priors that its theorem assumes."""
+    if choice.published_scale is None or choice.published_loss is None:
+        return "not available"
+    if choice.published_loss.refutes(target):
+        return "refuted"
+    return "sound" if choice.published_loss.confirms(target) else "sound up to rounding"
+
+
+def _compared_losses(plan: FittedNoise, choice: Choice) -> dict[str, Any]:
+    """The loss under the observed law, under those that the table does not refute, and under any law."""
+    target = plan.request.target
+    if plan.strata is not None:
+        found = {each.belief: each.loss for each in strata_leanings(choice, delta=target.delta)}
+    elif plan.is_joint:
+        found = {each.belief: each.loss for each in joint_leanings(plan.choices, target_of(plan))}
+    elif len(plan.choices) > 1:  # the theorem proves it; what was measured is of one column alone
+        found = {ANY_LAW: target.delta or target.epsilon}
+    else:
+        measured = {**choice.wider, **({} if choice.observed is None else {"empirical": choice.observed})}
+        found = {name: each.loss(delta=target.delta).upper for name, each in measured.items()}
+    names = {"loss_observed": "empirical", "loss_population": POPULATION, "loss_any_law": ANY_LAW}
+    return {name: found.get(law, math.nan) for name, law in names.items()}

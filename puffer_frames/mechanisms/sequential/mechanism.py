@@ -21,7 +21,18 @@ from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding, finding, rows_found
 from puffer_frames.mechanisms.file_checks import check_columns, check_request, check_secrets, is_close, require
 from puffer_frames.mechanisms.request import Request, RowsRequest, lean_request
-from puffer_frames.mechanisms.seam import ColumnError, Compared, Fitted, Mechanism, PlanFigures, Reading, Release
+from puffer_frames.mechanisms.seam import (
+    NO_RULE,
+    ColumnError,
+    Compared,
+    ComparedRow,
+    Fitted,
+    Mechanism,
+    PlanFigures,
+    Reading,
+    Release,
+    Spread,
+)
 from puffer_frames.mechanisms.sequential.columns import (
     CodedRows,
     TableColumn,
@@ -474,6 +485,18 @@ class FittedTable(TableFit):
             ("other networks, fitted again", *at_most(self.worst_tail)),
         )
         return PlanFigures(whom="of one record", what=_WHAT, errors=errors, losses=losses)
+
+    def compared_rows(self, told: ComparedRow, spreads: Mapping[str, Spread], seen: CodedRows, /) -> list[ComparedRow]:
+        """Of each column that is drawn."""
+        found = []
+        for k, name in enumerate(self.names):
+            most = np.bincount(seen.codes[:, k]).max() / len(seen.codes)
+            far = self.kept.distance.get(name)
+            spread = Spread(constant=1 - float(most)) if far is None else spreads[name]
+            error = self.kept.changed[name] if far is None else far
+            own = {"loss_any_law": self.cap, "loss_reader": self.reader_loss, **spread.shares(error)}
+            found.append(replace(told, column=name, error=error, composes=NO_RULE, **own))
+        return found
 
     def complete(
         self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: RowOrder | None
