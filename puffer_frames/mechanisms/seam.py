@@ -541,12 +541,22 @@ class Mechanism(ABC, Generic[S]):
     """A way to make columns private."""
 
     name: ClassVar[str]
+    options: ClassVar[type]
+    """The record of its options."""
     records: ClassVar[Mapping[str, type]] = {}
     """The dataclasses of its own that a plan file may hold, by their names there."""
 
+    def is_asked(self, mechanism: object, /) -> bool:
+        """Whether what a request says of the mechanism, a word or a record, means this one."""
+        return mechanism == self.name or isinstance(mechanism, self.options)
+
+    def suits(self, public: Sequence[str], table: Table, /) -> bool:
+        """Whether it is the default for these columns."""
+        return False
+
     @abstractmethod
     def takes(self, request: Request, table: Table, /) -> Request | None:
-        """The request as this mechanism has it; None where another mechanism was asked for, or is the default.
+        """A request for it, or by default, as this mechanism has it; None where the next one is the default.
 
         Raises ArgumentError for what does not go together.
         """

@@ -27,8 +27,12 @@ from puffer_frames.verbs.requests import Drawing, PrivatizeArguments, releases, 
 
 def mechanism_for(request: Request, table: Table, /) -> tuple[Mechanism[Any], Request]:
     """The mechanism that a request is for, and the request as it has it; raises ArgumentError as `Mechanism.takes`."""
-    taken = ((mechanism, mechanism.takes(request, table)) for mechanism in registry.MECHANISMS)
-    return next((mechanism, found) for mechanism, found in taken if found is not None)
+    asked, public = request.mechanism, request.public
+    for mechanism in registry.MECHANISMS:
+        own = mechanism.suits(public, table) if asked == "auto" else mechanism.is_asked(asked)
+        if own and (found := mechanism.takes(request, table)) is not None:
+            return mechanism, found
+    raise AssertionError(f"no mechanism is called {asked!r}")
 
 
 def read(frame: NativeFrame, request: Request, asked: RowsRequest | None, /) -> tuple[Mechanism[Any], Reading[Any]]:

@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError, CalibrationError, WideNoiseWarning, warn
 from puffer_frames.frames.columns import NativeFrame
@@ -18,9 +16,7 @@ from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table, open_table, small_frame
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding
-from puffer_frames.mechanisms.channel.best import empirical_laws, find
-from puffer_frames.mechanisms.channel.options import Channel
-from puffer_frames.mechanisms.channel.problem import in_cells
+from puffer_frames.mechanisms.channel.best import error_in_few_cells
 from puffer_frames.mechanisms.file_checks import check_columns
 from puffer_frames.mechanisms.noise.certificate import release_certificate
 from puffer_frames.mechanisms.noise.checks import check_plan, with_own_words
@@ -34,6 +30,7 @@ from puffer_frames.mechanisms.noise.drift import (
     unproved_beliefs,
 )
 from puffer_frames.mechanisms.noise.fitted import LAWS, NoiseFit, choices_of, lean, spread_of, whole
+from puffer_frames.mechanisms.noise.options import Noise
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_labels, with_merged, with_units
 from puffer_frames.mechanisms.noise.text import plan_figures, plan_pictures, plan_rows
 from puffer_frames.mechanisms.request import Found, Request, RowsRequest, is_joint, with_other_tables
@@ -317,10 +314,18 @@ class NoiseMechanism(Mechanism[RowsSeen]):
     """A random number is added to each value; a label beside them stays, or any other takes its place."""
 
     name = "noise"
+    options = Noise
     records: ClassVar[Mapping[str, type]] = {"Plan": FittedNoise}
 
-    def takes(self, request: Request, table: Table, /) -> Request | None:
-        """Any request that no mechanism before it took."""
+    def is_asked(self, mechanism: object, /) -> bool:
+        return mechanism in ("noise", "remap")
+
+    def suits(self, public: Sequence[str], table: Table, /) -> bool:
+        """What no mechanism before it is for."""
+        return True
+
+    def takes(self, request: Request, table: Table, /) -> Request:
+        """Numbers, and labels beside them."""
         if not any(table.kind_of(name) == "labels" for name in request.public):
             _refuse_levels(request)
         return with_labels(request, table)
@@ -385,8 +390,6 @@ def _refuse_levels(request: Request) -> None:
         raise ArgumentError("domain", rule="(low, high) beside noise", got="a list of levels", hint=hint)
 
 
-_CELLS = 12
-"""A channel of so few cells is found in a tenth of a second, and its error bounds that of a finer one."""
 _FEWEST, _HALF = 50, 0.5
 """With fewer rows, or noise with less than half the error of a constant, no channel is looked for."""
 
@@ -464,18 +467,11 @@ def _is_beaten(plan: NoiseFit) -> bool:
     (figures,), (summary,) = plan.column_errors(), plan.summaries.values()
     if figures.error <= _HALF * figures.constant:
         return False
-    options, middles, (choice,) = Channel(cells=_CELLS), summary.at_middles(), plan.choices.values()
-    anything = choice.wider.get(ANY_LAW)
-    if anything is None or options.cap is None or anything.pure_loss.lower <= options.cap:
-        return False  # the guarantee of the channel is not the stronger one
-    values = np.unique(np.concatenate([values_of_secret for values_of_secret, _ in middles.counts.values()]))
-    column = in_cells(middles, values, options)
-    laws = empirical_laws(column.counts, options)
-    try:
-        channel = find((laws,), column, target=plan.request.target, pairs=plan.pairs, options=options)
-    except CalibrationError:
+    anything = next(iter(plan.choices.values())).wider.get(ANY_LAW)
+    if anything is None:
         return False
-    return channel.expected_error < figures.error
+    least = error_in_few_cells(summary, plan.request.target, pairs=plan.pairs, most=anything.pure_loss.lower)
+    return least < figures.error
 
 
 def _verdict(choice: Choice, target: Target) -> str:

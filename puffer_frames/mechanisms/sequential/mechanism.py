@@ -595,6 +595,7 @@ class SequentialMechanism(Mechanism[CodedRows]):
     """The columns of a table are released one after another."""
 
     name = "sequential"
+    options = Sequential
     records: ClassVar[Mapping[str, type]] = {
         "TablePlan": FittedTable,
         **{
@@ -606,16 +607,17 @@ class SequentialMechanism(Mechanism[CodedRows]):
         },
     }
 
+    def suits(self, public: Sequence[str], table: Table, /) -> bool:
+        """More than a few columns."""
+        return len(public) > FEW_COLUMNS
+
     def takes(self, request: Request, table: Table, /) -> Request | None:
-        """A request for it, and by default one of more than a few columns."""
-        asked = request.mechanism
-        if asked == "auto":
-            wide = len(request.public) > FEW_COLUMNS
-            return replace(request, mechanism=Sequential()) if wide and not _cannot(request) else None
-        options = Sequential() if asked == "sequential" else asked
-        if not isinstance(options, Sequential):
+        """By default only where it has a place for all that was asked for."""
+        wrong, options = _cannot(request), request.mechanism
+        if wrong and options == "auto":
             return None
-        for name, rule, got in _cannot(request):
+        options = options if isinstance(options, Sequential) else Sequential()
+        for name, rule, got in wrong:
             raise ArgumentError(
                 name, rule=f"{rule} for a table that is released column by column", got=got, hint="Leave it out."
             )
