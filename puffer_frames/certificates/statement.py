@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
+
+from annotated_types import Len
 
 Kind: TypeAlias = Literal["proved", "measured", "assumed", "not covered", "done", "technical"]
 
@@ -13,11 +15,11 @@ Kind: TypeAlias = Literal["proved", "measured", "assumed", "not covered", "done"
 class Statement:
     """One sentence of a certificate, and what kind of claim it is."""
 
-    key: str
+    key: Annotated[str, Len(1)]
     """Its name in `SENTENCES`, the same in every certificate."""
     kind: Kind
     """Proved by a theorem, measured by the engine, assumed, not covered, done to the values, or technical."""
-    text: str
+    text: Annotated[str, Len(1)]
     """The sentence."""
 
 
