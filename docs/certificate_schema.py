@@ -26,7 +26,7 @@ def documented() -> dict[str, Any]:
     schema = TypeAdapter(Fields).json_schema(schema_generator=_Untitled)
     for kind in (Fields, Facts, WholeTable):
         record = schema if kind is Fields else schema["$defs"][kind.__name__]
-        del record["additionalProperties"]  # an entry that is not known is kept
+        record.pop("additionalProperties", None)  # an entry that is not known is kept
         for name, minor in later(kind).items():
             record["properties"][name]["description"] += f" Since version 1.{minor}."
     schema["$defs"]["Facts"]["required"] = list(schema["$defs"]["Facts"]["properties"])

@@ -19,7 +19,6 @@ from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.presentation import plain, shown
 
 
-
 def _once(entries: tuple[str, ...]) -> tuple[str, ...]:
     if len(set(entries)) < len(entries):
         raise ValueError("an entry twice")

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache
-from typing import Annotated, Any, Literal, TypeAlias, get_args, get_type_hints
+from typing import Annotated, Any, Literal, NotRequired, TypeAlias, get_args, get_type_hints
 
 from annotated_types import Ge, Gt, Le, Len, Lt
 from pydantic import BeforeValidator, ConfigDict, GetCoreSchemaHandler, StringConstraints, WrapValidator, with_config
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import CoreSchema, core_schema
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict  # pydantic reads that of Python from 3.12 on
 
 from puffer_frames.certificates.facts import ONCE, UNIQUE, Facts
 from puffer_frames.certificates.statement import Statement
@@ -56,6 +56,11 @@ def _open(name: str, /, **kinds: Any) -> Any:
     return with_config(ConfigDict(strict=True, allow_inf_nan=False, extra="allow"))(_entries(name, **kinds))
 
 
+def _record(made: Any, /, **kinds: Any) -> _Json:
+    """The same, of which a record is made."""
+    return _Json(_entries(made.__name__, **kinds), lambda plain: made(**plain))
+
+
 def _pattern(text: str) -> StringConstraints:
     return StringConstraints(pattern=text)
 
@@ -81,8 +86,12 @@ _Entry: TypeAlias = str | bool | int | float | None
 _Label: TypeAlias = Annotated[Any, _Json(_Entry | tuple[_Entry, ...])]
 _LISTED = Annotated[tuple[tuple[_Label, _Label], ...], Len(1)]
 _BRACKET = Annotated[Bracket, _Json(tuple[_Size, _Size], lambda ends: Bracket(lower=ends[0], upper=ends[1]))]
-_MEASURED = _entries("Measured", pure_loss=_BRACKET, hockey_stick=_BRACKET, epsilon=_Number)
-_Measured: TypeAlias = Annotated[Verification, _Json(_MEASURED, lambda plain: Verification(**plain))]
+_MEASURED = _record(Verification, pure_loss=_BRACKET, hockey_stick=_BRACKET, epsilon=_Number)
+_Measured: TypeAlias = Annotated[Verification, _MEASURED]
+_SAID = _record(Statement, key=_Text, kind=_Text, text=_Text)
+_USEFUL = _record(
+    Usefulness, spread=_Number, spread_is_bound=bool, constant_error=_Number, constant_error_is_bound=bool
+)
 _CAP = Annotated[float, Gt(0), _AS_IT_IS] | None
 _LEVELS = list[_Entry | list[Any]]
 _CHANNEL = _open(
@@ -191,7 +200,7 @@ class Fields:
     """Noise scale per released column, in its units; of strata the largest one."""
     expected_error: Mapping[str, _Size]
     """Mean absolute noise per released column, in its units, over all rows."""
-    estimated: Mapping[str, Usefulness]
+    estimated: Mapping[str, Annotated[Usefulness, _USEFUL]]
     """What the noise is measured against, per column, estimated from the released values."""
     verified: Mapping[str, Annotated[Mapping[str, _Measured], Len(1)]]
     """What the engine measured at the scale, per column and belief."""
@@ -200,7 +209,7 @@ class Fields:
     adds_up: bool
     """Whether the epsilons of several releases of each column alone add; those of whole rows do where `facts.joint` is
     "coupled"."""
-    statements: Annotated[tuple[Statement, ...], Len(1)]
+    statements: Annotated[tuple[Annotated[Statement, _SAID], ...], Len(1)]
     """What the guarantee rests on and what it leaves out."""
     reproducible: bool
     """True where the noise came from a seed: then it is not private."""
@@ -325,8 +334,9 @@ def as_json(value: Any, /) -> Any:
 
 
 def _is_lacking(record: Any, each: Field[Any]) -> bool:
+    kind: Any = type(record)
     default = each.default if each.default_factory is MISSING else each.default_factory()
-    return each.name in later(type(record)) and getattr(record, each.name) == default
+    return each.name in later(kind) and getattr(record, each.name) == default
 
 
 def folded(plain: Mapping[str, Any], kind: Any = Fields, /) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from typing import Any, Literal, TypeAlias
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
-
 from pydantic import TypeAdapter, ValidationError
 
 from puffer_frames.certificates.facts import Facts, are_said, facts_of
@@ -28,6 +27,7 @@ from puffer_frames.errors import ArgumentError, ArgumentTypeError, UncoveredFram
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.matching import compare, require_rows, unknown_names
 from puffer_frames.frames.table import open_table
+from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.usefulness import Usefulness, usefulness
 from puffer_frames.numbers.arguments import as_path
@@ -65,9 +65,9 @@ def _checked(plain: Any, /) -> Certificate:
         raise refused(_first_of(error, plain)) from None
     except (TypeError, ValueError, RecursionError):  # of an encoding too
         raise refused("what JSON cannot hold: an infinite number, half of a surrogate pair, or another type") from None
-    for beliefs in plain["verified"].values():
-        if any(_exceeds(each, plain["epsilon"], plain["delta"]) for each in beliefs.values()):
-            raise refused("a loss that is more than epsilon and delta")
+    measured = [each for beliefs in found.verified.values() for each in beliefs.values()]
+    if any(_exceeds(each, found.epsilon, found.delta) for each in measured):
+        raise refused("a loss that is more than epsilon and delta")
     _check_columns(plain)
     _check_sentences(plain)
     _check_facts(plain)
@@ -162,9 +162,6 @@ def _mandatory(plain: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 def _check_columns(plain: Mapping[str, Any]) -> None:
     """Fields that must agree with one another."""
     columns = set(plain["scales"])
-    found = [*plain["observed"].values(), *(f for beliefs in plain["verified"].values() for f in beliefs.values())]
-    if any(float(f[name][0]) > float(f[name][1]) for f in found for name in ("pure_loss", "hockey_stick")):
-        raise refused("a bracket whose ends are in the wrong order")
     if any(set(plain[name]) != columns for name in ("expected_error", "published_scales")):
         raise refused("scales, errors and published scales of different columns")
     channels = set(plain.get("channels", {}))
@@ -227,11 +224,9 @@ def _check_refined(plain: Mapping[str, Any]) -> None:
         raise refused("a release that refines itself")
 
 
-def _exceeds(measured: Mapping[str, Any], epsilon: float, delta: float) -> bool:
-    loss, stick = float(measured["pure_loss"][1]), float(measured["hockey_stick"][1])
-    return (
-        measured["epsilon"] > epsilon or (loss > epsilon and not 0 <= stick <= delta) or (loss > epsilon and not delta)
-    )
+def _exceeds(measured: Verification, epsilon: float, delta: float) -> bool:
+    stick = delta and measured.hockey_stick.upper <= delta
+    return measured.epsilon > epsilon or (measured.pure_loss.upper > epsilon and not stick)
 
 
 def refused(got: str, /) -> ArgumentError:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Annotated, Literal, TypeAlias
-
-from annotated_types import Len
+from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["proved", "measured", "assumed", "not covered", "done", "technical"]
 
@@ -15,11 +13,11 @@ Kind: TypeAlias = Literal["proved", "measured", "assumed", "not covered", "done"
 class Statement:
     """One sentence of a certificate, and what kind of claim it is."""
 
-    key: Annotated[str, Len(1)]
+    key: str
     """Its name in `SENTENCES`, the same in every certificate."""
     kind: Kind
     """Proved by a theorem, measured by the engine, assumed, not covered, done to the values, or technical."""
-    text: Annotated[str, Len(1)]
+    text: str
     """The sentence."""
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge
 
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.presentation import rounded_up
@@ -30,11 +28,11 @@ _FINE = 5
 class Usefulness:
     """What the mean absolute noise of a column can be compared with, in its units, rounded to two digits."""
 
-    spread: Annotated[float, Ge(0)]
+    spread: float
     """Standard deviation of the column without noise."""
     spread_is_bound: bool
     """True where it is smaller than that, and the noise hides how small."""
-    constant_error: Annotated[float, Ge(0)]
+    constant_error: float
     """Mean absolute error of publishing one constant, the median of the released values, for every row."""
     constant_error_is_bound: bool
     """True where it is smaller than that, and the noise hides how small."""

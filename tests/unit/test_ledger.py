@@ -438,7 +438,7 @@ def test_what_declares_nothing_counts_beside_every_batch(path):
 
 def test_a_ledger_of_batches_reads_only_what_counts_for_one(path, monkeypatch):
     of_batch(path, "first")
-    monkeypatch.setattr(entries, "_kept_certificate", lambda text: pytest.fail("a certificate of other people was read"))
+    monkeypatch.setattr(entries, "_kept_certificate", lambda text: pytest.fail("it was read"))
     of_batch(Ledger(path, limit=0.5), "second")
     assert len(Ledger(path)) == 2
 
