@@ -176,6 +176,8 @@ class CountedRows(Protocol):
 
     roles: Roles
     nulls: str
+    dates: Mapping[str, Any]
+    """Types of the columns of days that hold dates in the table."""
 
     def values_of(self, name: str, /) -> FoundValues:
         """A public column of numbers."""

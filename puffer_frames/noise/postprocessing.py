@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import TypeAlias
@@ -86,8 +86,8 @@ def postprocess(values: FloatArray, /, *, bounds: Bounds | None, to_integers: bo
     return rounded if bounds is None else rounded.clip(*bounds)
 
 
-def in_words(bounds: Mapping[str, Bounds], *, to_integers: bool) -> str:
+def in_words(bounds: Mapping[str, Bounds], *, to_integers: bool, days: Collection[str] = ()) -> str:
     """What was done, for the certificate; empty where nothing was."""
-    parts = ["rounded to integers"] if to_integers else []
+    parts = ["rounded to integers"] if to_integers else [f"{name} rounded to whole days" for name in days]
     parts += [f"{name} clipped to [{low:g}, {high:g}]" for name, (low, high) in bounds.items()]
     return " and ".join(parts)

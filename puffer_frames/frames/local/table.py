@@ -16,6 +16,7 @@ from puffer_frames.errors import ArgumentError, PufferWarning, RowOrderWarning
 from puffer_frames.frames.arrow import in_level_order
 from puffer_frames.frames.coded import Coded, Numbered, as_series, fits, in_order_of, natural, some_entries, used_levels
 from puffer_frames.frames.columns import Frame, Name, NativeFrame, column
+from puffer_frames.frames.dates import has_dates, in_days, with_dates
 from puffer_frames.frames.draws import Draws, Released
 from puffer_frames.frames.kept import check_depth
 from puffer_frames.frames.levels import check_level_names, is_trivial
@@ -305,6 +306,10 @@ class LocalTable(ABC):
         """By its dtype; a column of objects is looked at."""
         return kind_of(column(self.opened(), name).dtype)
 
+    def has_dates(self, name: str, /) -> bool:
+        """By its dtype; a column of objects is looked at."""
+        return has_dates(column(self.opened(), name))
+
     @abstractmethod
     def opened(self) -> Frame:
         """The frame as narwhals has it, its columns named by text.
@@ -345,6 +350,11 @@ class LocalTable(ABC):
     def to_arrow(self) -> Any:
         """The frame as a PyArrow table, for a file."""
 
+    def in_days(self, names: Collection[str], /) -> LocalTable:
+        """With days in place of the dates of some columns."""
+        frame, dates = in_days(self.opened(), names)
+        return replace(self, native=frame.to_native()) if dates else self
+
     def kept_levels(self) -> tuple[str, ...]:
         """The levels of its index, where a release that keeps it releases them."""
         return ()
@@ -376,7 +386,8 @@ class LocalTable(ABC):
         opened = table.opened()
         if layout is not None:
             check_index(opened, layout.index)
-        frame = prepare(opened, roles, nulls=nulls)
+        frame, dates = in_days(opened, roles.numbers)
+        frame = prepare(frame, roles, nulls=nulls)
         if roles.capped is not None and roles.capped[0] in frame.columns:  # a table of a belief may have no units
             frame = capped(frame, *roles.capped)
         for name in roles.keep if layout is not None else ():
@@ -393,6 +404,7 @@ class LocalTable(ABC):
             secrets=LocalSecrets.of(frame, roles.secret),
             coded={name: coded_column(frame, name) for name in roles.coded},
             numbers=row_numbers(frame, roles),
+            dates=dates,
         )
 
     def read_units(self, asked: UnitColumns, /) -> UnitRows:
@@ -428,6 +440,8 @@ class LocalRows:
     """The columns of labels: they are read once, so that what is counted is what is released."""
     numbers: Numbers | None
     """Numbers of the rows; None for 0, 1, ..., n - 1."""
+    dates: Mapping[str, Any]
+    """Native dtypes of the columns of days that are dates in the table."""
 
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
         return {
@@ -511,7 +525,7 @@ class LocalRows:
             index=self.layout.index,
             order=key.permutation(rows) if self.layout.shuffle else None,
         )
-        released = self.table.of(self.table.as_given(frame))
+        released = self.table.of(self.table.as_given(with_dates(frame, self.dates)))
         levels = released.kept_levels() if self.layout.index == "keep" else ()
         return Released(
             frame=released.native,

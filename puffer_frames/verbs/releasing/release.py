@@ -27,7 +27,7 @@ def check_refinable(fitted: Fitted[Any], rows: CompleteRows, asked: RowsRequest,
     """Raise ArgumentError for a key file beside a release that cannot be refined."""
     if asked.refine_key is None:
         return
-    changed = bool(asked.bounds) or asked.to_integers or asked.layout.shuffle or asked.seeded
+    changed = bool(asked.done) or asked.layout.shuffle or asked.seeded
     if changed or fitted.originals(rows) is None:
         raise ArgumentError(
             "refine_key",
@@ -77,6 +77,7 @@ def release_rows(
     unproved : sequence of str
         Beliefs whose laws a plan from a file lacks.
     """
+    asked = replace(asked, days=tuple(rows.dates))
     check_refinable(fitted, rows, asked)
     key, warnings = drawing.key(), rows.warnings(list(rows_per_secret.values()))
     for warning in warnings:
@@ -97,7 +98,7 @@ def release_rows(
         )
         groups = fitted.protected_rows(rows_per_secret) if fitted.request.pairs == "all" else rows_per_secret
         found = replace(fitted.certificate(release), rarest=rarest_rows(groups))
-        return found.of_codes(codes_text(fitted.request.null_values))
+        return found.of_codes(codes_text(fitted.request.null_values)).of_dates(tuple(rows.dates))
 
     reserved = drawing.reserve(certificate(sum(rows_per_secret.values()), ()), frame)
     released = rows.release(fitted.draws(asked, key))
