@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -255,6 +257,45 @@ def are_written_numbers(texts: Iterable[object], /) -> bool:
     numbers = sum(bool(_WRITTEN.fullmatch(text)) and not _CODE.fullmatch(text) for text in there)
     plain = sum(bool(_PLAIN.fullmatch(text)) for text in listed)
     return numbers >= _FEWEST and numbers >= _MOSTLY * len(there) and plain < len(listed)
+
+
+_FORMATS = tuple(
+    day + time
+    for day in ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y")
+    for time in ("", " %H:%M:%S", "T%H:%M:%S", " %H:%M")
+)
+_MOST_READ = 1 << 10
+
+
+def _date_format(texts: Iterable[object], /) -> str | None:
+    """How texts are written that are all dates."""
+    listed = [text for text in texts if isinstance(text, str) and text.strip() not in MISSING][:_MOST_READ]
+    for form in _FORMATS if len(listed) >= _FEWEST else ():
+        with suppress(ValueError):
+            for text in listed:
+                datetime.strptime(text, form)
+            return form
+    return None
+
+
+def meant_as(name: str, texts: Sequence[object], /) -> tuple[str, str] | None:
+    """What different texts mean that are hardly labels, "dates" or "numbers", and how to come to these; or None."""
+    if form := _date_format(texts):
+        return "dates", (
+            f'Convert the text to dates first: in pandas pd.to_datetime(frame[{name!r}], format="{form}", '
+            f'errors="coerce").dt.normalize(), in Polars pl.col({name!r}).str.to_date("{form}", strict=False); then '
+            'nulls="drop" leaves missing values out.'
+        )
+    return ("numbers", from_text(name, texts)) if are_written_numbers(texts) else None
+
+
+def merging(name: str, /) -> str:
+    """How to merge the rare labels of a column before a release."""
+    often = f"frame[{name!r}].map(frame[{name!r}].value_counts())"
+    return (
+        f"Merge labels of few rows, here of fewer than 20: in pandas frame[{name!r}].where({often} >= 20, 'other'), in "
+        f"Polars pl.when(pl.len().over({name!r}) >= 20).then({name!r}).otherwise(pl.lit('other'))."
+    )
 
 
 def from_text(name: str, texts: Iterable[object], /) -> str:

@@ -387,7 +387,8 @@ class DuckRows(CountedRows):
         return some_entries({name: found[alias] for name, alias in named.items()}, None, coded=self.roles.labels)
 
     def check_levels(self, name: str, /) -> None:
-        check_estimate(self.found[f"different_{self.roles.public.index(name)}"], name=name)
+        different = self.found[f"different_{self.roles.public.index(name)}"]
+        check_estimate(different, name=name, most=self.roles.most_levels)
 
     def counted(self, names: Mapping[str, str], cells: Mapping[str, Cells], /) -> nw.DataFrame[Any]:
         columns = {alias: f"public_{self.roles.public.index(name)}" for name, alias in names.items()}

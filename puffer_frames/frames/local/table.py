@@ -39,6 +39,7 @@ from puffer_frames.frames.summary import count_in_cells, count_levels, count_row
 from puffer_frames.frames.tally import cells_of_rows
 from puffer_frames.frames.units import UnitColumns, UnitSizes
 from puffer_frames.noise.adding import Codes, Draw, Levels, Reals
+from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.stream import Numbers
 from puffer_frames.noise.usefulness import evenly
@@ -47,7 +48,7 @@ from puffer_frames.priors.series_rows import SeriesRows, UnitRows
 from puffer_frames.priors.summary import JointCounts, Level, LevelCounts, Summary
 
 
-def coded_column(frame: Frame, name: str, /) -> Coded:
+def coded_column(frame: Frame, name: str, /, *, most: int = MOST_LEVELS) -> Coded:
     """A checked column; raises ArgumentError for too many levels, ArgumentTypeError for categories of other types."""
     entries = column(frame, name)
     native = entries.to_native()
@@ -55,14 +56,14 @@ def coded_column(frame: Frame, name: str, /) -> Coded:
         places = native.cat.codes.to_numpy()
         categories = nw.from_native(pd.Series(native.cat.categories), series_only=True)
         found = [*levels_of(categories, name=name), None]
-        return Coded.numbered(np.where(places < 0, len(found) - 1, places), found, name=name)
+        return Coded.numbered(np.where(places < 0, len(found) - 1, places), found, name=name, most=most)
     try:
-        return Coded.of(entries.to_polars(), name=name)
+        return Coded.of(entries.to_polars(), name=name, most=most)
     except UnicodeEncodeError:  # text that UTF-8 cannot hold, and that pandas 2.2 takes for equal
         numbers: dict[Level, int] = {}
         entry_of = [None if null else str.__str__(entry) for entry, null in zip(native, native.isna(), strict=True)]
         places = np.array([numbers.setdefault(entry, len(numbers)) for entry in entry_of], dtype=np.int64)
-        return Coded.numbered(places, list(numbers), name=name)
+        return Coded.numbered(places, list(numbers), name=name, most=most)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -402,7 +403,7 @@ class LocalTable(ABC):
             layout=layout or RowOrder(),
             nulls=nulls,
             secrets=LocalSecrets.of(frame, roles.secret),
-            coded={name: coded_column(frame, name) for name in roles.coded},
+            coded={name: coded_column(frame, name, most=roles.most_levels) for name in roles.coded},
             numbers=row_numbers(frame, roles),
             dates=dates,
         )
@@ -467,7 +468,8 @@ class LocalRows:
         coded = self.coded[name]
         counted = count_codes(self.secrets, coded.codes)
         levels = [coded.levels[code] for code in counted["value"].to_list()]
-        return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls)
+        most = self.roles.most_levels
+        return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls, most=most)
 
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         labels = [name for name in names if name in self.roles.labels]

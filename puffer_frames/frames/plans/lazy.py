@@ -377,7 +377,8 @@ class LazyRows(CountedRows):
         return compared.plan([*self.roles.plain("secret"), *named], over=watch.over).rename(named)
 
     def check_levels(self, name: str, /) -> None:
-        check_few_levels(self.survey.different[self.roles.coded.index(name)], name=name)
+        different = self.survey.different[self.roles.coded.index(name)]
+        check_few_levels(different, name=name, most=self.roles.most_levels)
 
     def counted(self, names: Mapping[str, str], cells: Mapping[str, Cells], /) -> nw.DataFrame[Any]:
         watch = Watch()

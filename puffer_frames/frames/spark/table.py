@@ -315,7 +315,8 @@ class SparkRows(CountedRows):
         return self.rows.select(*self.roles.plain("secret"), *values, *self._hash())
 
     def check_levels(self, name: str, /) -> None:
-        check_estimate(self.found[f"different_{self.roles.public.index(name)}"], name=name)
+        different = self.found[f"different_{self.roles.public.index(name)}"]
+        check_estimate(different, name=name, most=self.roles.most_levels)
 
     def counted(self, names: Mapping[str, str], cells: Mapping[str, Cells], /) -> nw.DataFrame[Any]:
         table = self._table({alias: self.roles.public.index(name) for name, alias in names.items()})
