@@ -325,8 +325,8 @@ _BY_HAND = (
 )
 
 
-def to_numbers(dtype: nw.dtypes.DType, /, *, role: str) -> str:
-    """How to come to a column of numbers from one of this dtype."""
+def to_numbers(name: str, dtype: nw.dtypes.DType, /, *, role: str) -> str:
+    """How to come to a column of numbers from one of this name and dtype."""
     if isinstance(dtype, (nw.String, nw.Categorical, nw.Enum, nw.Binary)):
         first = f"Name a column of numbers as {role}"
         if role == "public" and not isinstance(dtype, nw.Binary):
@@ -336,10 +336,21 @@ def to_numbers(dtype: nw.dtypes.DType, /, *, role: str) -> str:
             "cast(pl.Float64) in Polars, cast(double) in Spark, CAST(x AS DOUBLE) in DuckDB."
         )
     if isinstance(dtype, (nw.Date, nw.Datetime, nw.Time, nw.Duration)):
-        return "Convert it to a number first, such as the days since a date that everybody knows."
+        return (
+            "Convert it to a number first, such as the days since a date that everybody knows: in pandas "
+            f"(frame[{name!r}] - pd.Timestamp('1970-01-01')).dt.days, in Polars pl.col({name!r}).dt.epoch('d')."
+            if isinstance(dtype, (nw.Date, nw.Datetime))
+            else "Convert it to a number first, such as seconds."
+        )
+    lists = (
+        "Of lists make a column of yes or no for each answer: in pandas "
+        f"frame.drop(columns={name!r}).join(frame[{name!r}].str.join('|').str.get_dummies().astype(bool)), in Polars "
+        f"frame.with_columns(pl.col({name!r}).list.contains(x).alias(x) for x in frame[{name!r}].explode().unique())"
+        f".drop({name!r}), in Spark array_contains({name!r}, x), in DuckDB list_contains(column, x)."
+    )
     if isinstance(dtype, (nw.List, nw.Array, nw.Struct)):
-        return f"Name a column of one number per row as {role}."
-    return "Convert it to integers or floats first."
+        return lists if isinstance(dtype, (nw.List, nw.Array)) else f"Name a column of one number per row as {role}."
+    return "Convert it to integers or floats first." + f" {lists}" * isinstance(dtype, nw.Object)
 
 
 def to_times(dtype: nw.dtypes.DType, /) -> str:

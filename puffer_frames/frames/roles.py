@@ -251,7 +251,7 @@ def check_numbers(dtype: nw.dtypes.DType, name: str, /, *, role: str) -> None:
             f"the {role} column {name!r}",
             rule="of integers, floats or booleans",
             got=f"dtype {type(dtype).__name__}",
-            hint=to_numbers(dtype, role=role),
+            hint=to_numbers(name, dtype, role=role),
         )
 
 

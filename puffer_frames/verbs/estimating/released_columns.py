@@ -62,12 +62,12 @@ class NoisyColumn:
     @property
     def variances(self) -> FloatArray:
         """E N^2 per row; infinite for heavy tails."""
-        return self._per_row(lambda noise: noise.variance if not self.whole else _rounded_moments(noise)[0])
+        return self._per_row(lambda noise: noise.variance if not self.whole else rounded_moments(noise)[0])
 
     @property
     def fourth_moments(self) -> FloatArray:
         """E N^4 per row."""
-        return self._per_row(lambda noise: noise.fourth_moment if not self.whole else _rounded_moments(noise)[1])
+        return self._per_row(lambda noise: noise.fourth_moment if not self.whole else rounded_moments(noise)[1])
 
     def rows(self, chosen: IndexArray, /) -> NoisyColumn:
         """Some of its rows."""
@@ -83,7 +83,7 @@ class NoisyColumn:
         return table[self.places]
 
 
-def _rounded_moments(noise: NoiseFamily) -> tuple[float, float]:
+def rounded_moments(noise: NoiseFamily) -> tuple[float, float]:
     """E K^2 and E K^4 of noise rounded to whole numbers, K: the sums over k of P(|K| > k) (2k + 1), and of the same
     with fourth powers. Where the noise is wide, Sheppard's corrections.
     """
