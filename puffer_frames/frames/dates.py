@@ -72,8 +72,8 @@ def days_of(entries: nw.Series[Any], /, *, name: str) -> pl.Series | None:
     Raises ColumnTypeError for times of a zone, or of the day.
     """
     if isinstance(entries.dtype, nw.Object):
-        listed = [None if null else entry for entry, null in zip(entries.to_list(), entries.is_null(), strict=True)]
-        return days(pl.Series(listed, dtype=pl.Date)) if _are_dates(listed) else None
+        found = _dates_of_python(entries)
+        return None if found is None else days(found)
     if not dates_among({name: entries.dtype}, [name]):
         return None
     given = entries.to_polars()
@@ -82,15 +82,15 @@ def days_of(entries: nw.Series[Any], /, *, name: str) -> pl.Series | None:
     return days(given)
 
 
-def _are_dates(listed: list[Any]) -> bool:
-    return {type(entry) for entry in listed if entry is not None} == {date}
-
-
 def has_dates(entries: nw.Series[Any], /) -> bool:
     """Whether a column in memory holds dates, or times."""
-    if isinstance(entries.dtype, nw.Object):
-        return _are_dates([None if null else x for x, null in zip(entries.to_list(), entries.is_null(), strict=True)])
-    return isinstance(entries.dtype, (nw.Date, nw.Datetime))
+    is_temporal = isinstance(entries.dtype, (nw.Date, nw.Datetime))
+    return is_temporal or (isinstance(entries.dtype, nw.Object) and _dates_of_python(entries) is not None)
+
+
+def _dates_of_python(entries: nw.Series[Any]) -> pl.Series | None:
+    listed = [None if null else entry for entry, null in zip(entries.to_list(), entries.is_null(), strict=True)]
+    return pl.Series(listed, dtype=pl.Date) if {type(entry) for entry in listed} - {type(None)} == {date} else None
 
 
 def in_days(frame: Frame, names: Iterable[str], /) -> tuple[Frame, dict[str, Any]]:

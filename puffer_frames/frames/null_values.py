@@ -25,7 +25,7 @@ Code: TypeAlias = str | bool | int | float
 """Dates are kept as texts, "9999-12-31"."""
 Codes: TypeAlias = Mapping[str, tuple[Code, ...]]
 """Codes by column."""
-NullValuesArgument: TypeAlias = Mapping[Name, Code | Iterable[Code]] | None
+NullValuesArgument: TypeAlias = Mapping[Name, Code | date | Iterable[Code | date]] | None
 
 
 class ReadCode(str):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from numbers import Real
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from puffer_frames.numbers.arguments import as_float
 from puffer_frames.priors.prior import FloatArray
 
 Bounds: TypeAlias = tuple[float, float]
-BoundsArgument: TypeAlias = Sequence[float] | Mapping[Hashable, Sequence[float]] | None
+BoundsArgument: TypeAlias = Sequence[float | date] | Mapping[Hashable, Sequence[float | date]] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -59,7 +60,7 @@ def check_bounds(
             raise ArgumentError(
                 role, rule="bounds for public columns", got=f"bounds for {label!r}", hint="Name public columns only."
             )
-        numbers = list(pair) if isinstance(pair, Sequence) and not isinstance(pair, str) else []
+        numbers: list[Any] = list(pair) if isinstance(pair, Sequence) and not isinstance(pair, str) else []
         if len(numbers) != 2 or not all(isinstance(n, Real) and not isinstance(n, bool) for n in numbers):
             raise ArgumentTypeError(
                 role,

@@ -822,8 +822,6 @@ def test_dates_of_a_file_are_released_as_dates():
     write("c.csv", born=[(born[0] + datetime.timedelta(k)).strftime("%d.%m.%Y") for k in range(ROWS)])
     refused = run("release", "c.csv", "d.csv", *asked)
     assert refused.code == 2
-    assert (
-        "Convert the text to dates first: in pandas pd.to_datetime(frame['born'], format=\"%d.%m.%Y\"" in refused.err
-    )
+    assert "Convert the text to dates first: in pandas pd.to_datetime(frame['born'], format=\"%d.%m.%Y\"" in refused.err
     wrong = run("release", "a.csv", "d.csv", *asked, "--domain", "born=1950-01-01:soon")
     assert "LOW:HIGH" in wrong.err

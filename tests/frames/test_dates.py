@@ -12,7 +12,7 @@ from conftest import run, without_spark
 from kinds import entries, release
 
 import puffer_frames
-from puffer_frames import Channel, Layout, Noise, Sequential, certificate_of
+from puffer_frames import Channel, Layout, Noise, Sequential, Unit, certificate_of
 from puffer_frames.errors import ArgumentError, ColumnTypeError, PriorError
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.verbs.estimating.released_columns import rounded_moments
@@ -169,6 +169,28 @@ def test_other_mechanisms_release_dates(make_frame, mechanism):
     frame = make_frame(COLUMNS | {"day": MONTHS})
     out = run(release(frame, public="day", epsilon=1.0, mechanism=mechanism))
     assert set(days_in(out)) <= {(each - date(1970, 1, 1)).days for each in MONTHS}
+
+
+@without_spark
+@pytest.mark.parametrize("asked", [{"given": "town"}, {"public": ["day", "x"]}, {"unit": Unit("who", rows="repeated")}])
+def test_what_else_is_asked_of_dates(kind, make_frame, asked):
+    """As of the same days as numbers."""
+    columns = {
+        "group": GROUP,
+        "day": DATES,
+        "x": [k % 5 for k in DAYS],
+        "town": ["x", "y", "z"] * 200,
+        "id": range(ROWS),
+    }
+    columns |= {name: [entry for entry in columns[name] for _ in range(2)] for name in ("group", "day", "x", "town")}
+    columns |= {"who": [k // 2 for k in range(2 * ROWS)], "id": RNG.permutation(2 * ROWS).tolist()}
+    order = np.argsort(columns["id"])
+    columns = {name: [entries[k] for k in order] for name, entries in columns.items()}
+    asked = {**ASKED, "layout": Layout(row_id="id"), **asked}
+    out = run(release(make_frame(columns), **asked))
+    days = [(each - date(1970, 1, 1)).days for each in columns["day"]]
+    expected = release(pl.DataFrame(columns | {"day": days}), **asked)
+    assert days_in(out) == [round(day) for day in dict(entries(expected))["day"]]
 
 
 def test_a_whole_table_keeps_its_dates():

@@ -413,7 +413,8 @@ class LocalTable(ABC):
 
     def unit_sizes(self, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str) -> UnitSizes:
         """From the rows of the units, as `units.local_unit_sizes`."""
-        return local_unit_sizes(self.opened(), unit=unit, groups=groups, values=values, nulls=nulls)
+        frame, _ = in_days(self.opened(), values)
+        return local_unit_sizes(frame, unit=unit, groups=groups, values=values, nulls=nulls)
 
     def read_series(self, asked: SeriesColumns, /) -> SeriesRows:
         return read_series(self.opened(), asked)
