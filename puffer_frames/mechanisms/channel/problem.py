@@ -375,6 +375,9 @@ def _check_few(inputs: Sequence[Level], levels: Sequence[Level], rows: Mapping[L
             if often[0] >= least
             else "Leave out names and identifiers, or release a coarser column.",
         )
+    if len(inputs) < 2 <= len(levels):
+        got, hint = "more rows than any has, or all but one", "Say fewer rows, or leave it out."
+        raise ArgumentError("merge_rare", rule="of so few rows that two levels are left", got=got, hint=hint)
     _check_number(len(inputs))
 
 
