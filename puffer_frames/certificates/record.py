@@ -6,7 +6,7 @@ import base64
 import binascii
 import json
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, partial
 from itertools import pairwise
@@ -31,7 +31,7 @@ from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.usefulness import Usefulness, usefulness
 from puffer_frames.numbers.arguments import as_path
-from puffer_frames.numbers.presentation import as_html, as_text, bars, rounded_up, shown
+from puffer_frames.numbers.presentation import as_html, as_text, bars, rounded_up, shown, shown_names
 from puffer_frames.numbers.records import CERTIFICATE_BYTES, UnclearJsonError, file_content, parsed
 from puffer_frames.priors.prior import FloatArray
 
@@ -535,6 +535,11 @@ class Certificate(Published):
             return self
         said = say("null-values", codes=codes)
         return replace(self, facts=replace(self.facts, recoded=True), statements=(*self.statements, said))
+
+    def of_dates(self, names: Sequence[str], /) -> Certificate:
+        """The same certificate, which says what columns hold dates, if any do."""
+        said = [say("dates", names=shown_names(names))] if names else []
+        return replace(self, statements=(*self.statements, *said))
 
     def put_on(self, frame: NativeFrame, /) -> NativeFrame:
         """The frame with this certificate attached, unchecked: for whoever has just made both."""

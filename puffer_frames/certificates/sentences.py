@@ -565,6 +565,11 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "shuffled": ("done", "The rows were put into a random order."),
     "null-values": ("done", "Codes were read as missing values, before anything else was done: {codes}."),
+    "dates": (
+        "done",
+        "These columns hold dates, which were read as days since 1970-01-01: {names}. Their scales, errors and bounds "
+        "are in days.",
+    ),
     "after": ("done", "After the noise, at no cost: {done}."),
     "frequencies": ("done", "Frequencies are counts divided by the public number of values."),
     "quotient": (

@@ -19,6 +19,7 @@ _BIASING = (
     *("quotient", "clipped", "clipped-to-range", "clipped-answers", "remap", "after", "randomised", "unit-sampled"),
     "nulls",
     *("channel", "channel-rows", "channel-merged", "channel-cells", "channel-clipped", "strata-merged", "null-values"),
+    "dates",
     *("table-numbers", "table-shifted"),
 )
 _AFTER = ("after", "remap", "quotient", "derived-count", "frequencies", "mean-of-series")

@@ -33,7 +33,7 @@ from puffer_frames.mechanisms.channel.best import FoundChannel, best_of_subsets,
 from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit, Seen, roles_of
 from puffer_frames.mechanisms.channel.measure import Adversary, adversaries, loss_of_channel, loss_of_rows, reader_loss
 from puffer_frames.mechanisms.channel.options import Channel
-from puffer_frames.mechanisms.channel.problem import InputColumn, Law, LevelTable, Problem, cost_matrix
+from puffer_frames.mechanisms.channel.problem import MOST_MERGED, InputColumn, Law, LevelTable, Problem, cost_matrix
 from puffer_frames.mechanisms.channel.program import fault
 from puffer_frames.mechanisms.channel.text import (
     SOURCE,
@@ -431,7 +431,7 @@ def with_tables(request: Request, /, *, coded: tuple[str, ...]) -> Request:
 def _counted(frame: NativeFrame, request: Request, coded: tuple[str, ...]) -> Found:
     """Another table, as its rows are compared with those of the first."""
     together, roles = len(coded) > 1, Roles(secret=request.secret, public=request.public)
-    roles = roles.counting(coded) if together else replace(roles, coded=coded)
+    roles = roles.counting(coded) if together else replace(roles, coded=coded, most_levels=MOST_MERGED)
     rows = open_table(frame).complete(roles, nulls=request.nulls, layout=None)
     if together:
         return joint_levels(rows.level_counts(request.public[0]), own=len(request.secret))

@@ -78,7 +78,7 @@ def _at_scales(plan: NoiseFit, asked: RowsRequest, scales: Mapping[str, float], 
             domain=plan.clipped.get(name),
             remap=plan.remaps[name].step if name in plan.remaps else None,
             bounds=asked.bounds.get(name),
-            to_integers=asked.to_integers,
+            to_integers=asked.rounds(name),
         )
         for name in plan.scales
     ]

@@ -391,7 +391,7 @@ class Estimator:
     def _with_moments(self, name: str, what: str) -> NoisyColumn:
         """A column of noise with known moments; raises ArgumentError for others."""
         column = self.columns.numbers(name)
-        if column.is_processed:
+        if column.is_processed and not column.whole:
             raise ArgumentError(
                 f"the column {name!r}",
                 rule=f"released without clip and round, for a {what}",

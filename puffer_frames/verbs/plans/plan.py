@@ -529,6 +529,8 @@ class Plan(Printed):
         title, rows = f"Plan: {columns}; epsilon = {plain(target.epsilon)}, {delta}", self.fitted.text(self.compared)
         codes = codes_text(self.fitted.request.null_values)
         rows = [*rows, ("read as missing", codes)] if codes else rows
+        dates = [name for name in self.public if self.kinds.get(name) == "dates"]
+        rows = [*rows, ("dates", f"{shown_names(dates)}: all figures are in days, since 1970-01-01")] if dates else rows
         return title, [*rows, ("from a file", f"without {', '.join(self.left_out)}")] if self.left_out else rows
 
     def _repr_html_(self) -> str:
