@@ -36,7 +36,7 @@ from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.arguments import Target
-from puffer_frames.numbers.presentation import Rows, at_most, bars, pairs_text, plain, shown_names, upper_text
+from puffer_frames.numbers.presentation import Rows, at_most, pairs_text, shown_names
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.scales.drift import Batch
 from puffer_frames.scales.strata import Stratum
@@ -131,15 +131,6 @@ class PlanFigures:
 def loss_of(found: Verification, /, *, delta: float) -> tuple[float, str]:
     """The largest loss, and the same in words: the pure one, or delta where there is one."""
     return at_most(found.loss(delta=delta).upper)
-
-
-def loss_bars(losses: dict[str, float], delta: float, epsilon: float) -> str:
-    """A bar for each law."""
-    entries = [
-        (name, loss, upper_text(loss, digits=4) if math.isfinite(loss) else "no bound") for name, loss in losses.items()
-    ]
-    what = f"Delta at epsilon {plain(epsilon)}" if delta else "Pure loss"
-    return bars(entries, title=f"{what}; dashed: asked for", mark=delta or epsilon)
 
 
 class Counts(Protocol):
@@ -352,11 +343,7 @@ class Fitted(SecretsOfPairs, ABC, Generic[S]):
 
     @abstractmethod
     def figures(self) -> PlanFigures:
-        """What the report of a plan shows as pictures."""
-
-    def pictures(self, plan: Owner, /) -> list[str]:
-        """Small ones, for notebooks."""
-        return []
+        """What the report of a plan, and a notebook, show as pictures."""
 
     # rows: those of the plan, or others
 

@@ -61,7 +61,6 @@ from puffer_frames.mechanisms.seam import (
     as_epsilons,
     as_points,
     from_file,
-    loss_bars,
     loss_of,
 )
 from puffer_frames.noise.adding import Draw
@@ -70,9 +69,7 @@ from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import (
     Rows,
     at_most,
-    bars,
     lower_text,
-    matrix,
     odds_text,
     pairs_text,
     plain,
@@ -240,23 +237,6 @@ def channel_figures(plan: ChannelFit, /) -> PlanFigures:
     return PlanFigures(whom="of one record", what=_released(plan), errors=(error,), losses=tuple(losses))
 
 
-def channel_pictures(plan: ChannelFit, /) -> list[str]:
-    """The channel as a matrix, its error beside that of a constant, and its loss per law."""
-    channel, target = plan.channel, plan.request.target
-    errors = [("error", channel.expected_error), ("one constant", channel.constant_error)]
-    if channel.lower_bound > 0:
-        errors = [("bound", channel.lower_bound), *errors]
-    losses = {
-        "observed law": plan.observed.loss(delta=target.delta).upper,
-        "population 95 %": plan.population.loss(delta=target.delta).upper,
-    }
-    return [
-        matrix(channel.matrix, title="Probability of each output", said="a row per level, a column per released level"),
-        bars([(name, number, f"{number:.4g}") for name, number in errors], title="Mean error"),
-        loss_bars(losses | ({} if target.delta else {"any law": plan.largest_loss}), target.delta, target.epsilon),
-    ]
-
-
 def _lean_adversary(name: str, one: Adversary) -> Adversary:
     if name.split(" ")[0] not in ("given", "other"):
         return one
@@ -379,9 +359,6 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
 
     def figures(self) -> PlanFigures:
         return channel_figures(self)
-
-    def pictures(self, plan: Owner, /) -> list[str]:
-        return channel_pictures(self)
 
     def complete(
         self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: RowOrder | None

@@ -32,7 +32,6 @@ from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_units
 from puffer_frames.mechanisms.noise.strata_plan import choices_of, with_labels, with_merged
 from puffer_frames.mechanisms.noise.text import (
     plan_figures,
-    plan_pictures,
     plan_rows,
     useless_columns,
     warn_of_wide_noise,
@@ -164,9 +163,6 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
 
     def figures(self) -> PlanFigures:
         return plan_figures(self)
-
-    def pictures(self, plan: Owner, /) -> list[str]:
-        return plan_pictures(plan)
 
     def complete(
         self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: RowOrder | None

@@ -1,10 +1,9 @@
-"""What a plan of noise says: titled rows of text, the pictures of its page and of notebooks, and its warnings."""
+"""What a plan of noise says: titled rows of text, the figures of its page and of notebooks, and its warnings."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,16 +12,13 @@ from puffer_frames.loss.outcome import measured_text
 from puffer_frames.mechanisms.channel.best import empirical_laws, find
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.channel.problem import in_cells
-from puffer_frames.mechanisms.noise.curves import NoisyColumn
 from puffer_frames.mechanisms.noise.drift import target_of
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
-from puffer_frames.mechanisms.seam import ColumnError, PlanFigures, loss_bars, loss_of
+from puffer_frames.mechanisms.seam import ColumnError, PlanFigures, loss_of
 from puffer_frames.noise.channel import changed_share
 from puffer_frames.numbers.presentation import (
     Rows,
     at_most,
-    bars,
-    line,
     odds_text,
     pairs_text,
     shown,
@@ -483,55 +479,3 @@ def _is_beaten(plan: NoiseFit) -> bool:
     except CalibrationError:
         return False
     return channel.expected_error < figures.error
-
-
-_MOST_COLUMNS = 3
-_POINTS = 121
-_LAWS = {"population": "population 95 %", "any law": "any law"}
-
-
-def plan_pictures(owner: Any, /) -> list[str]:
-    """For up to three columns of numbers: the error beside the spread, the loss per law and along the value."""
-    plan: NoiseFit = owner.fitted
-    pictures: list[str] = []
-    if plan.strata is not None:
-        return pictures
-    for name in list(plan.scales)[:_MOST_COLUMNS]:
-        choice = plan.choices[name]
-        if not choice.empirical:
-            continue
-        pictures.append(_errors(plan, name, choice))
-        if len(plan.choices) == 1:
-            pictures.append(_loss_bars(plan, choice))
-        if choice.scale:
-            pictures.append(_along(owner, name, plan.request.target.epsilon))
-    return pictures
-
-
-def _errors(plan: NoiseFit, name: str, choice: Choice) -> str:
-    spread, constant = spread_of(choice.empirical, plan.rows_per_secret)
-    errors = [("mean error", plan.expected_error[name]), ("spread (std)", spread), ("one constant", constant)]
-    return bars([(word, number, f"{number:.4g}") for word, number in errors], title=f"Error: {_short(name)}")
-
-
-def _loss_bars(plan: NoiseFit, choice: Choice) -> str:
-    delta, epsilon = plan.request.target.delta, plan.request.target.epsilon
-    losses = {} if choice.observed is None else {"observed law": choice.observed}
-    losses |= {_LAWS[name]: loss for name, loss in choice.wider.items() if name in _LAWS}
-    return loss_bars({name: loss.loss(delta=delta).upper for name, loss in losses.items()}, delta, epsilon)
-
-
-def _along(owner: Any, name: str, epsilon: float) -> str:
-    """The loss of the worst pair along the released value, under the observed law."""
-    column = NoisyColumn.of(owner, name)
-    y = np.linspace(column.released[0], column.released[-1], _POINTS)
-    first, second = column.worst
-    ratio = column.log_density(first, y) - column.log_density(second, y)
-    pair = f"{_short(str(first))} / {_short(str(second))}"
-    said = f"the log-ratio of the densities of {pair} from {y[0]:.4g} to {y[-1]:.4g}, within the band of epsilon or not"
-    return line(y, ratio, title=f"Loss along {_short(name)}: {pair}", band=epsilon, said=said)
-
-
-def _short(name: str) -> str:
-    text = shown(name)
-    return text if len(text) <= 15 else text[:14] + "…"

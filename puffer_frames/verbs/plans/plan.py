@@ -26,14 +26,14 @@ from puffer_frames.mechanisms.request import Request, RowsRequest
 from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Reading
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.arguments import check_flag
-from puffer_frames.numbers.presentation import Printed, Rows, as_html, plain, shown_names
+from puffer_frames.numbers.presentation import Bars, Printed, Rows, plain, shown_names
 from puffer_frames.numbers.records import TAG, refused
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.drift import drifted
 from puffer_frames.scales.strata import Stratum
 from puffer_frames.verbs.plans.file import codec, read_plan, write_plan
-from puffer_frames.verbs.plans.plotted import plan_page, plot_plan
+from puffer_frames.verbs.plans.plotted import plan_figures, plan_page, plot_plan
 from puffer_frames.verbs.releasing.refinement import refine_release
 from puffer_frames.verbs.releasing.release import rehearse, release_rows
 from puffer_frames.verbs.requests import Drawing, ReleaseArguments, method_releases
@@ -519,7 +519,6 @@ class Plan(Printed):
             rows,
             target=request.target,
             figures=self.fitted.figures(),
-            rows_per_secret=self.rows_per_secret,
             audit=audit,
             one_draw=request.unit is None and request.given is None and request.repeats.releases == 1,
         )
@@ -557,8 +556,8 @@ class Plan(Printed):
         rows = [*rows, ("read as missing", codes)] if codes else rows
         return title, [*rows, ("from a file", f"without {', '.join(self.left_out)}")] if self.left_out else rows
 
-    def _repr_html_(self) -> str:
-        return as_html(*self._shown(), pictures=self.fitted.pictures(self))
+    def _figures(self) -> list[Bars]:
+        return plan_figures(self.fitted.figures(), self.fitted.request.target)
 
 
 _MOST_NAMED = 20
