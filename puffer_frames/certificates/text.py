@@ -14,7 +14,16 @@ from puffer_frames.certificates.statement import of_keys, of_kind
 from puffer_frames.frames.stamps.fingerprint import fingerprint_text
 from puffer_frames.loss.outcome import measured_text
 from puffer_frames.noise.families import WORDS
-from puffer_frames.numbers.presentation import WARNING, Rows, odds_text, plain, rounded_up, shown, shown_names
+from puffer_frames.numbers.presentation import (
+    WARNING,
+    Rows,
+    odds_text,
+    plain,
+    rounded_up,
+    shown,
+    shown_names,
+    values_text,
+)
 
 _SYMBOLS = {noise.title: noise.symbol for noise in WORDS.values()} | {"discrete Laplace": "scale b"}
 _NO_NOISE = "NONE was added"
@@ -174,14 +183,8 @@ def what_text(certificate: Fields, /) -> str:
     """What a reader looks at."""
     if certificate.answers:
         return "all answers together"
-    return _one_release(certificate) + " and those of the releases that it refines" * bool(certificate.refines)
-
-
-def _one_release(certificate: Fields) -> str:
-    if certificate.unit:
-        return f"the released values of all rows of one {shown(certificate.unit)} together"
-    several = len(certificate.public) > 1
-    return "the released values of one row together" if several else "one released value"
+    one = values_text(certificate.unit, several=len(certificate.public) > 1)
+    return one + " and those of the releases that it refines" * bool(certificate.refines)
 
 
 def _scope(certificate: Fields) -> str:

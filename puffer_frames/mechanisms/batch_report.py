@@ -11,7 +11,7 @@ import numpy as np
 
 from puffer_frames.errors import PufferError
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.table import small_frame
+from puffer_frames.frames.table import frame_of
 from puffer_frames.mechanisms.request import Request
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.presentation import Printed, Rows, shown, upper_text
@@ -125,11 +125,7 @@ class BatchReport(Printed):
         Of the library of the batch (of PyArrow for a DuckDB relation, of pandas for a Spark frame), with the columns
         "check", "column", "about", "found", "limit" and "verdict".
         """
-        columns = {
-            name: [getattr(each, name) for each in self.findings]
-            for name in ("check", "column", "about", "found", "limit", "verdict")
-        }
-        return small_frame(columns, library=self.library)
+        return frame_of(self.findings, Finding, library=self.library)
 
     def _shown(self) -> tuple[str, Rows]:
         rows = [("verdict", f"{self.verdict}: {self.why}")]

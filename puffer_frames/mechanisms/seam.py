@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from puffer_frames.certificates.facts import Facts
@@ -28,7 +28,7 @@ from puffer_frames.errors import (
 )
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles, RowOrder
-from puffer_frames.frames.table import CompleteRows, Table, small_frame
+from puffer_frames.frames.table import CompleteRows, Table
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding
 from puffer_frames.mechanisms.request import Request, RowsRequest, SecretsOfPairs
@@ -99,12 +99,6 @@ def from_file(lacks: str, /, *, for_what: str = "other epsilons") -> Calibration
     )
 
 
-def as_points(points: Sequence[Any], kind: type, library: str) -> NativeFrame:
-    """Records of one kind as a frame."""
-    names = [each.name for each in fields(kind)]
-    return small_frame({name: [getattr(point, name) for point in points] for name in names}, library=library)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnError:
     """The error of a column beside what it can be compared with, in its units."""
@@ -119,10 +113,8 @@ class ColumnError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanFigures:
-    """The pictures of a plan."""
+    """The figures of a plan."""
 
-    whom: str
-    what: str
     errors: tuple[ColumnError, ...]
     losses: tuple[tuple[str, float, str], ...]
     """Under which laws, what is lost at most, and the same in words: the pure loss, or delta where there is one."""

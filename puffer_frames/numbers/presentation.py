@@ -113,6 +113,13 @@ def at_most(bound: float, /, *, digits: int = 3) -> tuple[float, str]:
     return up, f"at most {up:.{digits}g}" if math.isfinite(up) else "no bound"
 
 
+def values_text(unit: str | None, /, *, several: bool) -> str:
+    """The released values that a guarantee is about: of a unit, of several columns, or one."""
+    if unit is not None:
+        return f"the released values of all rows of one {shown(unit)} together"
+    return "the released values of one row together" if several else "one released value"
+
+
 def pairs_text(pairs: str | Sequence[tuple[object, object]], /, *, apart: bool = False) -> str:
     """The protected pairs in words; apart where each of several columns is protected by itself."""
     if apart:

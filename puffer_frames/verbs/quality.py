@@ -15,7 +15,7 @@ from puffer_frames.errors import ArgumentError, PufferError, short_traceback
 from puffer_frames.frames.columns import NativeFrame, check_rows
 from puffer_frames.frames.null_values import NullValuesArgument, coded
 from puffer_frames.frames.side_by_side import PlainColumn, read_columns
-from puffer_frames.frames.table import library_of, small_frame
+from puffer_frames.frames.table import frame_of, library_of
 from puffer_frames.numbers.presentation import Printed, Rows, shown_names
 from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.verbs.attached import attached_to
@@ -81,12 +81,12 @@ class Quality(Printed):
     @property
     def columns(self) -> NativeFrame:
         """A row for each column, the least alike first: a frame of the library of the release."""
-        return self._frame(sorted(self.of_columns, key=lambda each: each.similarity))
+        return frame_of(sorted(self.of_columns, key=lambda each: each.similarity), ColumnQuality, library=self.library)
 
     @property
     def pairs(self) -> NativeFrame:
         """A row for each pair of columns, the least alike first: a frame of the library of the release."""
-        return self._frame(sorted(self.of_pairs, key=lambda each: each.similarity))
+        return frame_of(sorted(self.of_pairs, key=lambda each: each.similarity), PairQuality, library=self.library)
 
     def plot(self) -> Figure:
         """Draw how much columns tell of one another before, after, and the difference; needs matplotlib."""
@@ -99,10 +99,6 @@ class Quality(Printed):
                 matrix[places] = matrix[places[::-1]] = abs(getattr(each, when))
             matrices.append(matrix)
         return associations(names, *matrices)
-
-    def _frame(self, rows: Sequence[ColumnQuality] | Sequence[PairQuality]) -> NativeFrame:
-        names = (ColumnQuality if rows and isinstance(rows[0], ColumnQuality) else PairQuality).__slots__
-        return small_frame({name: [getattr(row, name) for row in rows] for name in names}, library=self.library)
 
     def _shown(self) -> tuple[str, Rows]:
         columns = sorted(self.of_columns, key=lambda each: each.similarity)

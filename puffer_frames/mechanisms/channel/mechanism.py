@@ -16,7 +16,7 @@ from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.summary import sorted_levels
-from puffer_frames.frames.table import CompleteRows, Table, open_table
+from puffer_frames.frames.table import CompleteRows, Table, frame_of, open_table
 from puffer_frames.loss.outcome import Verification, excess_text, measured_text
 from puffer_frames.mechanisms.batch_report import (
     BEYOND,
@@ -59,7 +59,6 @@ from puffer_frames.mechanisms.seam import (
     Reading,
     Release,
     as_epsilons,
-    as_points,
     from_file,
     loss_of,
 )
@@ -90,7 +89,7 @@ def channel_rows(plan: ChannelFit, compared: Compared | None, /) -> Rows:
     target, channel = plan.request.target, plan.channel
     rows = [
         ("pairs", pairs_text(plan.pairs, apart=plan.request.apart)),
-        ("meaning", odds_text(_released(plan), epsilon=target.epsilon, delta=target.delta)),
+        ("meaning", odds_text(plan.request.what, epsilon=target.epsilon, delta=target.delta)),
         ("mechanism", _mechanism(plan)),
         ("withstands", _withstood(plan)),
         *_readers(plan),
@@ -111,7 +110,6 @@ def channel_rows(plan: ChannelFit, compared: Compared | None, /) -> Rows:
     rows.append(("loss", _loss_text(plan)))
     rows.append(("rows", _rows_text(plan)))
     rows.append(("levels", _levels_text(plan)))
-    rows.append(("keep private", "this plan holds exact statistics of every secret; publish the certificate only"))
     return rows
 
 
@@ -147,11 +145,6 @@ def _readers(plan: ChannelFit) -> Rows:
     )
     errors = ", ".join(f"{secret!r} {error:.4g}" for secret, error in list(plan.channel.errors.items())[:_SHOWN])
     return [("sees", f"the secret of the row too: {told}"), ("error by secret", errors)]
-
-
-def _released(plan: ChannelFit) -> str:
-    several = len(plan.request.public) > 1
-    return "the released values of one row together" if several else "one released value"
 
 
 def _bound(plan: ChannelFit) -> str:
@@ -234,7 +227,7 @@ def channel_figures(plan: ChannelFit, /) -> PlanFigures:
     if not delta:
         losses.append(("any law of these levels", *at_most(plan.largest_loss)))
     error = ColumnError(name=plan.name, error=channel.expected_error, constant=channel.constant_error, spread=None)
-    return PlanFigures(whom="of one record", what=_released(plan), errors=(error,), losses=tuple(losses))
+    return PlanFigures(errors=(error,), losses=tuple(losses))
 
 
 def _lean_adversary(name: str, one: Adversary) -> Adversary:
@@ -467,7 +460,7 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
                     bound=NO_BOUND if self.column.in_cells else channel.lower_bound,
                 )
             )
-        return as_points(points, CurvePoint, plan.library)
+        return frame_of(points, CurvePoint, library=plan.library)
 
     def profile(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
         """Delta against epsilon, under the observed law and those that the table does not refute."""
@@ -488,7 +481,7 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
                         upper=found.upper,
                     )
                 )
-        return as_points(points, ProfilePoint, plan.library)
+        return frame_of(points, ProfilePoint, library=plan.library)
 
 
 class ChannelMechanism(Mechanism[Seen]):

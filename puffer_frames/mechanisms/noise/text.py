@@ -18,6 +18,7 @@ from puffer_frames.mechanisms.seam import ColumnError, PlanFigures, loss_of
 from puffer_frames.noise.channel import changed_share
 from puffer_frames.numbers.presentation import (
     Rows,
+    aligned,
     at_most,
     odds_text,
     pairs_text,
@@ -83,16 +84,12 @@ def _table(plan: NoiseFit, strata: StrataChoices) -> str:
             f"{shown(name)} {_cell(plan, name, plan.choices[name])}" for name in names
         )
     listed = list(strata.choices.items())[:_MOST_SHOWN]
-    labels = [", ".join(map(str, z)) for z, _ in listed]
-    width = max(map(len, labels))
-    lines = [f"{'':<{width}}  {'rows':>9}  {'theorem':<12}" + "".join(f"  {shown(name):>14}" for name in names)]
-    for label, (z, choices) in zip(labels, listed, strict=True):
+    lines = [("", "rows", "theorem", *map(shown, names))]
+    for z, choices in listed:
         theorem = next(iter(choices.values())).theorem.name
-        scales = "".join(f"  {_cell(plan, name, choices[name]):>14}" for name in names)
-        lines.append(f"{label:<{width}}  {strata.rows[z]:>9,}  {theorem:<12}{scales}")
-    if len(strata.choices) > len(listed):
-        lines.append(f"and {len(strata.choices) - len(listed):,} more")
-    return "\n".join(lines)
+        scales = (_cell(plan, name, choices[name]) for name in names)
+        lines.append((shown(", ".join(map(str, z))), f"{strata.rows[z]:,}", theorem, *scales))
+    return aligned(lines, more=len(strata.choices) - len(listed))
 
 
 def _cell(plan: NoiseFit, name: str, choice: Choice) -> str:
@@ -109,7 +106,7 @@ def plan_rows(plan: NoiseFit, /) -> Rows:
     """Labels and texts, in order."""
     rows = [
         ("pairs", pairs_text(plan.pairs, apart=plan.request.apart)),
-        ("meaning", odds_text(_released(plan), epsilon=plan.request.target.epsilon, delta=plan.request.target.delta)),
+        ("meaning", odds_text(plan.request.what, epsilon=plan.request.target.epsilon, delta=plan.request.target.delta)),
     ]
     rows += _repeats_rows(plan)
     if plan.strata is not None:
@@ -124,15 +121,7 @@ def plan_rows(plan: NoiseFit, /) -> Rows:
             ("at these scales", f"under any law on the ranges of the columns: pure loss at most {upper_text(loss)}")
         )
     rows.append(("secrets", _secrets_text(plan)))
-    rows.append(("keep private", "this plan holds exact statistics of every secret; publish the certificate only"))
     return rows
-
-
-def _released(plan: NoiseFit) -> str:
-    """What the guarantee is of, in words."""
-    if plan.request.unit is not None:
-        return f"the released values of all rows of one {shown(plan.request.unit.column)} together"
-    return "the released values of one row together" if len(plan.request.public) > 1 else "one released value"
 
 
 def _label_rows(plan: NoiseFit, name: str, choice: Choice) -> Rows:
@@ -297,15 +286,11 @@ def _secrets_text(plan: NoiseFit) -> str:
         )
     priors = numbers[0].priors
     listed = list(priors.items())[:_SHOWN_SECRETS]
-    names = [repr(secret) for secret, _ in listed]
-    width = max(len(name) for name in names)
-    lines = [f"{'':<{width}}  {'rows':>9}  {'parts':>7}  {'mean':>12}  {'std':>12}"]
-    for name, (secret, prior) in zip(names, listed, strict=True):
-        n = plan.rows_per_secret[secret]
-        lines.append(f"{name:<{width}}  {n:>9,}  {prior.means.size:>7,}  {prior.mean:>12.6g}  {prior.std:>12.6g}")
-    if len(priors) > len(listed):
-        lines.append(f"and {len(priors) - len(listed)} more")
-    return "\n".join(lines)
+    lines = [("", "rows", "parts", "mean", "std")]
+    for secret, prior in listed:
+        counts = f"{plan.rows_per_secret[secret]:,}", f"{prior.means.size:,}"
+        lines.append((repr(secret), *counts, f"{prior.mean:.6g}", f"{prior.std:.6g}"))
+    return aligned(lines, more=len(priors) - len(listed))
 
 
 def constant_share(plan: NoiseFit, name: str, /) -> float:
@@ -336,19 +321,12 @@ def spread_of(empirical: Belief, rows: Mapping[Secret, int], /) -> tuple[float, 
 
 def plan_figures(plan: NoiseFit, /) -> PlanFigures:
     """The figures of a plan of noise; for strata no losses under wider laws are known."""
-    request = plan.request
-    what, whom = _released(plan), "of one record"
-    if request.unit is not None:
-        whom = f"of one {shown(request.unit.column)}"
-    if request.given is not None:
-        whom += ", whose given columns the reader knows"
-        what += ", among records with the same given columns,"
     errors = []
     for name, choice in plan.choices.items():
         if name not in plan.levels:
             spread, constant = spread_of(choice.empirical, plan.rows_per_secret)
             errors.append(ColumnError(name=name, error=plan.expected_error[name], constant=constant, spread=spread))
-    return PlanFigures(whom=whom, what=what, errors=tuple(errors), losses=tuple(_losses(plan)))
+    return PlanFigures(errors=tuple(errors), losses=tuple(_losses(plan)))
 
 
 def _losses(plan: NoiseFit) -> list[tuple[str, float, str]]:
@@ -384,7 +362,7 @@ def warn_of_wide_noise(plan: NoiseFit, /) -> None:
     useless, several = useless_columns(plan), len(plan.choices) > 1
     if useless:
         warn_of_useless(
-            useless, listed=plan.lists_some, hint=_FEWER if several else _ANOTHER if _has_one_draw(plan) else LARGER
+            useless, listed=plan.lists_some, hint=_FEWER if several else _ANOTHER if plan.request.one_draw else LARGER
         )
     elif not several and _is_default(plan) and _is_beaten(plan):
         warn(
@@ -449,17 +427,11 @@ _FEWER = (
 _ANOTHER = 'Say mechanism="channel", whose error is never larger, ask for a larger epsilon, or leave the column out.'
 
 
-def _has_one_draw(plan: NoiseFit) -> bool:
-    """Whether a channel may take the place of the noise."""
-    request = plan.request
-    return request.unit is None and request.given is None and request.repeats.releases == 1
-
-
 def _is_default(plan: NoiseFit) -> bool:
     """Whether the mechanism was left to the package, and the belief of the noise is one that a channel covers."""
     request = plan.request
     observed = all(set(choice.beliefs) == {"empirical"} for choice in plan.choices.values())
-    return _has_one_draw(plan) and request.mechanism == "auto" and observed and plan.rows >= _FEWEST
+    return plan.request.one_draw and request.mechanism == "auto" and observed and plan.rows >= _FEWEST
 
 
 def _is_beaten(plan: NoiseFit) -> bool:

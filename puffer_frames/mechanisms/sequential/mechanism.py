@@ -306,7 +306,6 @@ def _check_table(table: Whole, step: Step, options: Sequential) -> None:
     require(keeps_caps(table, step.reader_cap, options.cap), "a table beyond its caps")
 
 
-_WHAT = "the released values of one row together"
 _MOST_SHOWN, _FEW_SECRETS = 15, 3
 """Columns that have a line, and secrets that have a share each."""
 _MUCH = 0.25
@@ -322,7 +321,7 @@ def table_rows(plan: TableFit, /) -> Rows:
         *_columns(plan),
         *([("next", _next(plan))] if _next(plan) else []),
         ("pairs", pairs_text(plan.pairs, apart=False)),
-        ("meaning", f"{odds_text(_WHAT, epsilon=target.epsilon, delta=0.0)}, under {plan.belief_words}"),
+        ("meaning", f"{odds_text(plan.request.what, epsilon=target.epsilon, delta=0.0)}, under {plan.belief_words}"),
         (
             "other networks",
             f"fitted again: delta at most {rounded_up(plan.worst_delta, digits=2):g}; about 99 % of losses at most "
@@ -339,7 +338,6 @@ def table_rows(plan: TableFit, /) -> Rows:
         rows.append(("computed", ", ".join(derived)))
     secrets = ", ".join(f"{secret!r} {count:,}" for secret, count in plan.rows_per_secret.items())
     rows.append(("rows", f"{secrets}; planned on {plan.planned:,}"))
-    rows.append(("keep private", "this plan holds exact statistics of every secret; publish the certificate only"))
     return rows
 
 
@@ -473,7 +471,7 @@ class FittedTable(TableFit, Fitted[CodedRows]):
             ("the fitted network", *at_most(self.request.target.epsilon)),
             ("other networks, fitted again", *at_most(self.worst_tail)),
         )
-        return PlanFigures(whom="of one record", what=_WHAT, errors=errors, losses=losses)
+        return PlanFigures(errors=errors, losses=losses)
 
     def complete(
         self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: RowOrder | None

@@ -32,8 +32,9 @@ from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.drift import drifted
 from puffer_frames.scales.strata import Stratum
+from puffer_frames.verbs.pictures.losses import sheet
 from puffer_frames.verbs.plans.file import codec, read_plan, write_plan
-from puffer_frames.verbs.plans.plotted import plan_figures, plan_page, plot_plan
+from puffer_frames.verbs.plans.plotted import plan_figures, plan_page
 from puffer_frames.verbs.releasing.refinement import refine_release
 from puffer_frames.verbs.releasing.release import rehearse, release_rows
 from puffer_frames.verbs.requests import Drawing, ReleaseArguments, method_releases
@@ -422,7 +423,7 @@ class Plan(Printed):
         """Rows, rows per secret, and the loss of the noisy values among them."""
         return self.fitted.loss_given(self, frame, columns)
 
-    plot = short_traceback(plot_plan)
+    plot = short_traceback(sheet)
 
     @short_traceback
     def save(self, path: str | Path, /, *, password: str | bytes | None = None, overwrite: bool = True) -> None:
@@ -513,15 +514,7 @@ class Plan(Printed):
         """
         place = check_path(path, overwrite=overwrite)
         title, rows = self._shown()
-        request = self.fitted.request
-        text = plan_page(
-            title,
-            rows,
-            target=request.target,
-            figures=self.fitted.figures(),
-            audit=audit,
-            one_draw=request.unit is None and request.given is None and request.repeats.releases == 1,
-        )
+        text = plan_page(title, rows, request=self.fitted.request, figures=self.fitted.figures(), audit=audit)
         write_text(text, place, private=True, new=not overwrite)
 
     @classmethod
@@ -552,9 +545,10 @@ class Plan(Printed):
         more = f" and {len(self.public) - _MOST_NAMED} more columns" * (len(self.public) > _MOST_NAMED)
         columns = f"release {shown_names(self.public[:_MOST_NAMED])}{more}, hide {shown_names(self.secret)}"
         title, rows = f"Plan: {columns}; epsilon = {plain(target.epsilon)}, {delta}", self.fitted.text(self.compared)
-        codes = codes_text(self.fitted.request.null_values)
-        rows = [*rows, ("read as missing", codes)] if codes else rows
-        return title, [*rows, ("from a file", f"without {', '.join(self.left_out)}")] if self.left_out else rows
+        private = "this plan holds exact statistics of every secret; publish the certificate only"
+        after = {"keep private": private, "read as missing": codes_text(self.fitted.request.null_values)}
+        after["from a file"] = f"without {', '.join(self.left_out)}" if self.left_out else ""
+        return title, [*rows, *((label, text) for label, text in after.items() if text)]
 
     def _figures(self) -> list[Bars]:
         return plan_figures(self.fitted.figures(), self.fitted.request.target)

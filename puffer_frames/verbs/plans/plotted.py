@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from puffer_frames.certificates.report.columns import MOST_FIGURES, error_figure, instead, loss_figure
 from puffer_frames.certificates.report.page import promise_claims
@@ -10,11 +10,11 @@ from puffer_frames.certificates.report.words import claim
 from puffer_frames.errors import ArgumentError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import check_frame, open_table, values_in_memory
+from puffer_frames.mechanisms.request import Request
 from puffer_frames.mechanisms.seam import PlanFigures
 from puffer_frames.numbers.arguments import Target
-from puffer_frames.numbers.presentation import Bars, Rows, Section, Table, as_page, as_sections
+from puffer_frames.numbers.presentation import Bars, Rows, Section, Table, as_page, as_sections, shown
 from puffer_frames.verbs.attached import certificate_of
-from puffer_frames.verbs.pictures.losses import sheet
 from puffer_frames.verbs.pictures.matrices import released as draw_released
 from puffer_frames.verbs.pictures.style import new_sheet
 
@@ -50,14 +50,20 @@ def plan_figures(figures: PlanFigures, target: Target, /) -> list[Bars]:
     return drawn
 
 
-def plan_page(title: str, rows: Rows, /, *, target: Target, figures: PlanFigures, audit: object, one_draw: bool) -> str:
+def plan_page(title: str, rows: Rows, /, *, request: Request, figures: PlanFigures, audit: object) -> str:
     """The whole file as text: its first line says that it is private."""
-    said, odds = promise_claims(target.epsilon, target.delta, whom=figures.whom, what=figures.what)
+    target, what, whom = request.target, request.what, "of one record"
+    if request.unit is not None:
+        whom = f"of one {shown(request.unit.column)}"
+    if request.given is not None:
+        whom += ", whose given columns the reader knows"
+        what += ", among records with the same given columns,"
+    said, odds = promise_claims(target.epsilon, target.delta, whom=whom, what=what)
     useless = [one for one in figures.errors if one.spread is not None and one.error > one.constant]
     drowned = {one.name: (one.error, one.constant, f"{one.constant:.3g}") for one in useless}
     drawn, printed = plan_figures(figures, target), "As it is printed"
     sections = [
-        instead(drowned, before="a release", columns=len(figures.errors), one_draw=one_draw, means=False),
+        instead(drowned, before="a release", columns=len(figures.errors), one_draw=request.one_draw, means=False),
         Section("promise", "The promise of a release by this plan", [odds, *said, claim("not-dp")]),
         Section("errors", "Errors and losses", [drawn]) if drawn else None,
         Section("plan", "The plan", [Table(rows, printed, kind="figures")], "small"),
@@ -67,23 +73,6 @@ def plan_page(title: str, rows: Rows, /, *, target: Target, figures: PlanFigures
         Section("next", "Before a release", [_NEXT]),
     ]
     return as_page(title, as_sections(sections), notice=KEEP_PRIVATE)
-
-
-def plot_plan(self: Any, /) -> Figure:
-    """Draw the pictures that say most of this plan: `puffer_frames.verbs.pictures.sheet(plan)`.
-
-    Returns
-    -------
-    matplotlib Figure
-
-    Raises
-    ------
-    CalibrationError, ArgumentError
-        For a plan of which no picture can be drawn.
-    MissingPackageError
-        Without matplotlib.
-    """
-    return sheet(self)
 
 
 @short_traceback
