@@ -17,6 +17,7 @@ from puffer_frames.noise.families import WORDS
 from puffer_frames.numbers.presentation import (
     WARNING,
     Rows,
+    level_text,
     odds_text,
     plain,
     rounded_up,
@@ -248,7 +249,7 @@ def channel_texts(certificate: Fields, /) -> list[str]:
         if certificate.theorem != "channel":
             parts = [f"{shown(name)}: each label stays as it is or is replaced by another level, all as likely"]
         if "levels" in found:
-            parts.append(f"levels {', '.join(map(_level_text, found['levels']))}")
+            parts.append(f"levels {', '.join(map(level_text, found['levels']))}")
         printed = [word for word in ("expected_error", "lower_bound") if word in found]
         of = " of the values as moved" if "clipped" in certificate.facts.prepared else ""
         parts += [f"{word.replace('_', ' ')}{of} {found[word]:.6g}" for word in printed]
@@ -274,12 +275,6 @@ def _others(found: Mapping[str, Any]) -> str:
     kept = {"mean": " and keep the mean", "marginal": " and keep the shares"}.get(found["preserve"] or "", "")
     over = "; the error is a mean over the secrets, each with the same weight" if "weights" in found else ""
     return f"{seen}{most}{kept}{over}"
-
-
-def _level_text(level: object) -> str:
-    if isinstance(level, (list, tuple)):
-        return f"({', '.join(map(_level_text, level))})"
-    return "missing" if level is None else shown(level) if isinstance(level, str) else str(level)
 
 
 def _usefulness_texts(certificate: Fields) -> list[str]:

@@ -36,7 +36,7 @@ from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.arguments import Target
-from puffer_frames.numbers.presentation import Rows, at_most, pairs_text, shown_names
+from puffer_frames.numbers.presentation import Rows, at_most, listed, pairs_text, shown_names
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.scales.drift import Batch
 from puffer_frames.scales.strata import Stratum
@@ -123,6 +123,11 @@ class PlanFigures:
 def loss_of(found: Verification, /, *, delta: float) -> tuple[float, str]:
     """The largest loss, and the same in words: the pure one, or delta where there is one."""
     return at_most(found.loss(delta=delta).upper)
+
+
+def rows_text(rows_per_secret: Mapping[Secret, int], /) -> str:
+    """The rows of each secret, of many secrets the first."""
+    return listed([f"{secret!r} {rows:,}" for secret, rows in rows_per_secret.items()], most=12, what=" secrets")
 
 
 class Counts(Protocol):

@@ -113,6 +113,21 @@ def at_most(bound: float, /, *, digits: int = 3) -> tuple[float, str]:
     return up, f"at most {up:.{digits}g}" if math.isfinite(up) else "no bound"
 
 
+def level_text(level: object, /) -> str:
+    """A level of a column, or those of several."""
+    if isinstance(level, (list, tuple)):
+        return f"({', '.join(map(level_text, level))})"
+    if level is None:
+        return "missing"
+    return plain(level) if isinstance(level, float) else shown(str(level))
+
+
+def listed(texts: Sequence[str], /, *, most: int, what: str = "") -> str:
+    """The first texts, and how many more there are."""
+    more = f" and {len(texts) - most:,} more{what}" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more
+
+
 def values_text(unit: str | None, /, *, several: bool) -> str:
     """The released values that a guarantee is about: of a unit, of several columns, or one."""
     if unit is not None:
@@ -126,14 +141,14 @@ def pairs_text(pairs: str | Sequence[tuple[object, object]], /, *, apart: bool =
         return "every pair of values of each by itself"
     if isinstance(pairs, str):
         return "every pair of values"
-    shown = ", ".join(f"{a!r} / {b!r}" for a, b in pairs[:6])
-    return shown + (f" and {len(pairs) - 6} more pairs" if len(pairs) > 6 else "")
+    return listed([f"{a!r} / {b!r}" for a, b in pairs], most=6, what=" pairs")
 
 
 def as_text(title: str, rows: Rows, /) -> str:
     """Rows under a title, labels in one column, long texts wrapped; line breaks of a text are kept."""
+    rows = [(shown(label), _printable(text)) for label, text in rows]
     margin = max(len(label) for label, _ in rows) + 4
-    lines = [title]
+    lines = [shown(title)]
     for label, text in rows:
         head = f"  {label:<{margin - 2}}"
         for part in text.splitlines() or [""]:

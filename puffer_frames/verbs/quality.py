@@ -16,7 +16,7 @@ from puffer_frames.frames.columns import NativeFrame, check_rows
 from puffer_frames.frames.null_values import NullValuesArgument, coded
 from puffer_frames.frames.side_by_side import PlainColumn, read_columns
 from puffer_frames.frames.table import frame_of, library_of
-from puffer_frames.numbers.presentation import Printed, Rows, shown_names
+from puffer_frames.numbers.presentation import Printed, Rows, shown, shown_names
 from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.verbs.attached import attached_to
 from puffer_frames.verbs.pictures.matrices import associations
@@ -106,13 +106,13 @@ class Quality(Printed):
         rows = [
             ("score", f"{self.score:.3f} of 1: the mean of columns and pairs"),
             ("columns", f"{np.mean([each.similarity for each in columns]):.3f} on average; the least alike:"),
-            *(("", f"{each.similarity:.3f} {each.name}") for each in columns[:_WORST]),
+            *(("", f"{each.similarity:.3f} {shown(each.name)}") for each in columns[:_WORST]),
         ]
         if pairs:
             rows.append(("pairs", f"{np.mean([each.similarity for each in pairs]):.3f} on average; the least alike:"))
             for each in pairs[:_WORST]:
                 told = f"tell {each.before:.2f} of one another before, {each.after:.2f} after"
-                rows.append(("", f"{each.similarity:.3f} {each.first} and {each.second}: {told}"))
+                rows.append(("", f"{each.similarity:.3f} {shown(each.first)} and {shown(each.second)}: {told}"))
         if self.left_out:
             rows.append(("left out", f"{shown_names(self.left_out)}: in one of the two frames alone"))
         if self.codes_unsaid:

@@ -133,3 +133,6 @@ def test_what_is_not_printable_is_escaped_wherever_it_stands():
     assert not {"\x07", "\u202e"} & set(html)
     assert "<script" not in html
     ElementTree.fromstring(html)
+    text = as_text(odd, [(odd, odd), (f"{odd}\n", f"{odd}\n{odd}")])
+    assert not {"\x07", "\u202e"} & set(text)
+    assert len(text.splitlines()) == 4

@@ -9,7 +9,7 @@ from puffer_frames.certificates.report.columns import channel_groups
 from puffer_frames.certificates.report.words import Claim, claim, stated
 from puffer_frames.certificates.statement import of_kind
 from puffer_frames.certificates.text import BELIEVED, scale_text
-from puffer_frames.numbers.presentation import pairs_text, plain, rounded_up, shown, shown_names
+from puffer_frames.numbers.presentation import listed, pairs_text, plain, rounded_up, shown, shown_names
 
 COMPOSING = (
     *("adds-up", "adds-up-series", "adds-up-rows", "planned-releases", "refines", "one-release"),
@@ -128,9 +128,8 @@ def _parameters(certificate: Fields) -> list[Claim]:
         parts.append(pairs_text(certificate.pairs, apart=certificate.pairs == "each"))
     parts.append(f"beliefs: {shown_names(certificate.beliefs) or 'none'}")
     if certificate.scales:
-        scales = ", ".join(f"{shown(name)} {scale_text(certificate, name)}" for name in list(certificate.scales)[:6])
-        more = f" and {len(certificate.scales) - 6} more" if len(certificate.scales) > 6 else ""
-        parts.append(f"{certificate.noise} noise of scale {scales}{more}")
+        scales = [f"{shown(name)} {scale_text(certificate, name)}" for name in certificate.scales]
+        parts.append(f"{certificate.noise} noise of scale {listed(scales, most=6)}")
     for names in channel_groups(certificate):
         cap = certificate.channels[names[0]].get("cap")
         parts.append(f"channel of {shown_names(names)}: cap {'none' if cap is None else plain(cap)}")

@@ -8,7 +8,18 @@ from collections.abc import Mapping, Sequence
 from puffer_frames.certificates.fields import Fields, WholeTable
 from puffer_frames.certificates.report.words import claim
 from puffer_frames.certificates.text import channel_texts, headline, scale_text
-from puffer_frames.numbers.presentation import EMPTY, Bar, Bars, Section, at_most, plain, rounded_up, shown, shown_names
+from puffer_frames.numbers.presentation import (
+    EMPTY,
+    Bar,
+    Bars,
+    Section,
+    at_most,
+    listed,
+    plain,
+    rounded_up,
+    shown,
+    shown_names,
+)
 
 _HEADS = ("Column", "What was done", "Scale", "Mean error", "Spread", "Error of a constant")
 _CHANGED_HEADS = (
@@ -30,7 +41,7 @@ def column_rows(certificate: Fields, /) -> list[tuple[str, ...]]:
     for names, text in zip(channel_groups(certificate), channel_texts(certificate), strict=True):
         error = certificate.channels[names[0]].get("expected_error")
         printed = EMPTY if error is None else f"{error:.4g}"
-        named = _listed(names)
+        named = listed(list(map(shown, names)), most=_MOST_NAMES)
         rows.append((named, text.removeprefix(f"{named}: "), EMPTY, printed, EMPTY, EMPTY))
     whole = certificate.table
     derived = {} if whole is None else whole.derived
@@ -45,7 +56,7 @@ def column_rows(certificate: Fields, /) -> list[tuple[str, ...]]:
         (certificate.kept, beside if certificate.answers else f"{beside}, outside the guarantee"),
     )
     blank = [EMPTY] * (len(column_heads(certificate)) - 2)
-    return rows + [(_listed(names), done, *blank) for names, done in fates if names]
+    return rows + [(listed(list(map(shown, names)), most=_MOST_NAMES), done, *blank) for names, done in fates if names]
 
 
 def column_heads(certificate: Fields, /) -> tuple[str, ...]:
@@ -80,11 +91,6 @@ def _noisy(certificate: Fields, name: str) -> tuple[str, ...]:
     return (shown(name), done, scale_text(certificate, name), error, *beside)
 
 
-def _listed(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
-    return shown_names(names[:_MOST_NAMES]) + more
-
-
 def instead(
     useless: Mapping[str, tuple[float, float, str]], /, *, before: str, columns: int, one_draw: bool, means: bool
 ) -> Section | None:
@@ -101,7 +107,6 @@ def instead(
     told = [
         f"{shown(name)} (mean error {error:.3g}; of a constant {text})" for name, (error, _, text) in useless.items()
     ]
-    more = f" and of {len(told) - _MOST_USELESS:,} more" if len(told) > _MOST_USELESS else ""
     times = max(error / constant if constant else math.inf for error, constant, _ in useless.values())
     said = {
         "useless": True,
@@ -110,7 +115,7 @@ def instead(
         "instead-epsilon": times < math.inf,
         "instead-means": means,
     }
-    parts = {"names": ", ".join(told[:_MOST_USELESS]) + more, "times": f"{rounded_up(times, digits=2):g}"}
+    parts = {"names": listed(told, most=_MOST_USELESS), "times": f"{rounded_up(times, digits=2):g}"}
     texts = [claim(key, **parts).text for key, holds in said.items() if holds]
     return Section("instead", f"Before {before}: the noise drowns the values", [texts], "box instead")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -411,8 +411,19 @@ def _promise(certificate: Fields) -> Section:
     if certificate.reproducible:
         return Section("promise", "The promise", [Paragraph(claim("no-promise").text, "lead")])
     meaning, most = meaning_text(certificate), headline(certificate)
-    whom, what, secrets = _whom(certificate), _what(certificate), _two_secrets(certificate)
-    said, figure = promise_claims(most.epsilon, most.delta, whom=whom, what=what, secrets=secrets, alarm=most.exceeds)
+    what, whom = what_text(certificate), "of what is protected" if certificate.answers else ""
+    if certificate.kept and not certificate.answers:
+        what = what.replace("released value", "noisy value")  # beside kept columns the promise is about these alone
+    said, figure = promise_claims(
+        certificate.unit,
+        certificate.given,
+        epsilon=most.epsilon,
+        delta=most.delta,
+        what=what,
+        whom=whom,
+        secrets=_two_secrets(certificate),
+        alarm=most.exceeds,
+    )
     parts = [
         figure,
         Paragraph(meaning[:1].upper() + meaning[1:] + ".", "lead alarm" if most.exceeds else "lead"),
@@ -427,19 +438,29 @@ def _promise(certificate: Fields) -> Section:
 
 
 def promise_claims(
-    epsilon: float,
-    delta: float,
+    unit: str | None,
+    given: Sequence[str],
     /,
     *,
-    whom: str,
+    epsilon: float,
+    delta: float,
     what: str,
+    whom: str = "",
     secrets: tuple[str, str] | None = None,
     alarm: bool = False,
 ) -> tuple[list[Claim], Bars]:
-    """The promise by an example of one person, and its figure; `secrets` are two that are compared.
+    """The promise by an example of one person, and its figure: what a reader holds before and after.
 
-    The figure is what a reader holds before and after; in red where it is more than was asked for.
+    - `unit`, `given`: Names of columns, for a promise about all rows of a unit, and among rows with the same values.
+    - `what`: What a reader looks at.
+    - `whom`: Of whom the reader knows nothing else; by default of one record or unit.
+    - `secrets`: Two that are compared.
+    - `alarm`: Whether it is more than was asked for.
     """
+    whom = whom or f"of one {shown(unit) if unit else 'record'}"
+    if given:
+        names = shown_names(given)
+        whom, what = f"{whom} but its {names}", f"{what}, among records with the same {names},"
     found = example(epsilon, delta)
     first, second = secrets or ("one of two protected secrets", "the other")
     parts = {"whom": whom, "what": what, "after": in_100(found.after), "first": first, "second": second}
@@ -486,24 +507,6 @@ def _use(certificate: Fields) -> list[Any]:
         return [" ".join([said, *(one.text for one in stated(certificate, ("quotient",)))])]
     call = [claim("use-call")] if can_be_estimated(certificate) else []
     return [Table(rows, "Before you compute anything from the released columns"), *call]
-
-
-def _whom(certificate: Fields) -> str:
-    if certificate.answers:
-        return "of what is protected"
-    given = f" but its {shown_names(certificate.given)}" if certificate.given else ""
-    return (f"of one {shown(certificate.unit)}" if certificate.unit else "of one record") + given
-
-
-def _what(certificate: Fields) -> str:
-    """What the promise is about: beside kept columns the noisy values alone, among rows with the same given values."""
-    if certificate.answers:
-        return what_text(certificate)
-    given = f", among records with the same {shown_names(certificate.given)}," if certificate.given else ""
-    return (
-        what_text(certificate).replace("released value", "noisy value" if certificate.kept else "released value")
-        + given
-    )
 
 
 def _columns(certificate: Fields) -> Section:

@@ -42,7 +42,7 @@ from puffer_frames.mechanisms.channel.certificate import (
 from puffer_frames.mechanisms.channel.checks import check_channel_plan, with_own_words
 from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit, Seen, roles_of
 from puffer_frames.mechanisms.channel.measure import Adversary, loss_of_channel, loss_of_rows
-from puffer_frames.mechanisms.channel.options import Channel, label_text
+from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.channel.problem import InputColumn, Law, LevelTable, Problem, cost_word
 from puffer_frames.mechanisms.file_checks import check_columns
 from puffer_frames.mechanisms.request import Found, Request, RowsRequest, lacking, lean_request, with_other_tables
@@ -61,6 +61,7 @@ from puffer_frames.mechanisms.seam import (
     as_epsilons,
     from_file,
     loss_of,
+    rows_text,
 )
 from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.stream import ReleaseKey
@@ -68,6 +69,8 @@ from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import (
     Rows,
     at_most,
+    level_text,
+    listed,
     lower_text,
     odds_text,
     pairs_text,
@@ -76,7 +79,7 @@ from puffer_frames.numbers.presentation import (
 )
 from puffer_frames.numbers.records import refused
 from puffer_frames.priors.prior import Secret
-from puffer_frames.priors.summary import Level, LevelCounts, Summary, joint_levels
+from puffer_frames.priors.summary import LevelCounts, Summary, joint_levels
 from puffer_frames.scales.cautions import LARGER, moved_text, warn_of_moved, warn_of_useless
 from puffer_frames.scales.drift import Batch, protected_here
 from puffer_frames.scales.learned import replaced_rows
@@ -108,7 +111,7 @@ def channel_rows(plan: ChannelFit, compared: Compared | None, /) -> Rows:
         )
     rows += [(f"{name} belief", f"{each.words}: proved in integers") for name, each in plan.beliefs.items()]
     rows.append(("loss", _loss_text(plan)))
-    rows.append(("rows", _rows_text(plan)))
+    rows.append(("rows", rows_text(plan.rows_per_secret)))
     rows.append(("levels", _levels_text(plan)))
     return rows
 
@@ -198,23 +201,9 @@ def _loss_text(plan: ChannelFit) -> str:
     )
 
 
-def _rows_text(plan: ChannelFit) -> str:
-    listed = list(plan.rows_per_secret.items())
-    texts = [f"{secret!r} {rows:,}" for secret, rows in listed[:_SHOWN]]
-    return ", ".join(texts) + (f" and {len(listed) - _SHOWN} more secrets" if len(listed) > _SHOWN else "")
-
-
 def _levels_text(plan: ChannelFit) -> str:
-    levels = [_level_text(level) for level in plan.channel.outputs]
-    more = f" and {len(levels) - _SHOWN} more" if len(levels) > _SHOWN else ""
     source = "declared" if plan.column.public else "learned from the table"
-    return f"{', '.join(levels[:_SHOWN])}{more} ({source})"
-
-
-def _level_text(level: Level) -> str:
-    if isinstance(level, tuple):
-        return f"({', '.join(map(_level_text, level))})"
-    return label_text(level) if isinstance(level, (str, type(None))) else f"{level:g}"
+    return f"{listed(list(map(level_text, plan.channel.outputs)), most=_SHOWN)} ({source})"
 
 
 def channel_figures(plan: ChannelFit, /) -> PlanFigures:

@@ -14,7 +14,7 @@ from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.channel.problem import in_cells
 from puffer_frames.mechanisms.noise.drift import target_of
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
-from puffer_frames.mechanisms.seam import ColumnError, PlanFigures, loss_of
+from puffer_frames.mechanisms.seam import ColumnError, PlanFigures, loss_of, rows_text
 from puffer_frames.noise.channel import changed_share
 from puffer_frames.numbers.presentation import (
     Rows,
@@ -281,9 +281,7 @@ def _published_text(plan: NoiseFit, choice: Choice) -> str:
 def _secrets_text(plan: NoiseFit) -> str:
     numbers = [choice for name, choice in plan.choices.items() if name not in plan.levels]
     if not numbers:
-        return ", ".join(
-            f"{secret!r} {rows:,} rows" for secret, rows in list(plan.rows_per_secret.items())[:_SHOWN_SECRETS]
-        )
+        return f"{rows_text(plan.rows_per_secret)} rows"
     priors = numbers[0].priors
     listed = list(priors.items())[:_SHOWN_SECRETS]
     lines = [("", "rows", "parts", "mean", "std")]

@@ -21,7 +21,16 @@ from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding, finding, rows_found
 from puffer_frames.mechanisms.file_checks import check_columns, check_request, check_secrets, is_close, require
 from puffer_frames.mechanisms.request import Request, RowsRequest, lean_request
-from puffer_frames.mechanisms.seam import ColumnError, Compared, Fitted, Mechanism, PlanFigures, Reading, Release
+from puffer_frames.mechanisms.seam import (
+    ColumnError,
+    Compared,
+    Fitted,
+    Mechanism,
+    PlanFigures,
+    Reading,
+    Release,
+    rows_text,
+)
 from puffer_frames.mechanisms.sequential.columns import (
     CodedRows,
     TableColumn,
@@ -336,8 +345,7 @@ def table_rows(plan: TableFit, /) -> Rows:
     ]
     if derived := [f"{c.name} of {c.source}" for c in plan.columns if c.source is not None]:
         rows.append(("computed", ", ".join(derived)))
-    secrets = ", ".join(f"{secret!r} {count:,}" for secret, count in plan.rows_per_secret.items())
-    rows.append(("rows", f"{secrets}; planned on {plan.planned:,}"))
+    rows.append(("rows", f"{rows_text(plan.rows_per_secret)}; planned on {plan.planned:,}"))
     return rows
 
 

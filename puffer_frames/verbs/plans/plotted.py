@@ -13,7 +13,7 @@ from puffer_frames.frames.table import check_frame, open_table, values_in_memory
 from puffer_frames.mechanisms.request import Request
 from puffer_frames.mechanisms.seam import PlanFigures
 from puffer_frames.numbers.arguments import Target
-from puffer_frames.numbers.presentation import Bars, Rows, Section, Table, as_page, as_sections, shown
+from puffer_frames.numbers.presentation import Bars, Rows, Section, Table, as_page, as_sections
 from puffer_frames.verbs.attached import certificate_of
 from puffer_frames.verbs.pictures.matrices import released as draw_released
 from puffer_frames.verbs.pictures.style import new_sheet
@@ -52,13 +52,10 @@ def plan_figures(figures: PlanFigures, target: Target, /) -> list[Bars]:
 
 def plan_page(title: str, rows: Rows, /, *, request: Request, figures: PlanFigures, audit: object) -> str:
     """The whole file as text: its first line says that it is private."""
-    target, what, whom = request.target, request.what, "of one record"
-    if request.unit is not None:
-        whom = f"of one {shown(request.unit.column)}"
-    if request.given is not None:
-        whom += ", whose given columns the reader knows"
-        what += ", among records with the same given columns,"
-    said, odds = promise_claims(target.epsilon, target.delta, whom=whom, what=what)
+    target, unit = request.target, None if request.unit is None else request.unit.column
+    said, odds = promise_claims(
+        unit, request.given_columns, epsilon=target.epsilon, delta=target.delta, what=request.what
+    )
     useless = [one for one in figures.errors if one.spread is not None and one.error > one.constant]
     drowned = {one.name: (one.error, one.constant, f"{one.constant:.3g}") for one in useless}
     drawn, printed = plan_figures(figures, target), "As it is printed"
