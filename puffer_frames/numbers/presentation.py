@@ -241,18 +241,10 @@ class Section:
     """Unique on the page."""
     title: str
     parts: Sequence[Any]
-    """Paragraphs (texts, or what has a `text` and a `kind`), `Table`s, `Bars` at the right of what follows, lists of
+    """Paragraphs (texts, or what has a `text`), `Table`s, `Bars` at the right of what follows, lists of
     texts, and tuples of `Bars` or `Section`s that stand beside one another. Empty parts are left out."""
     kind: str = ""
     """Classes of report.css."""
-
-
-@dataclass(frozen=True, slots=True)
-class Paragraph:
-    """A paragraph of a class of report.css."""
-
-    text: str
-    kind: str
 
 
 def as_html(title: str, rows: Rows, /, *, figures: Sequence[Bars] = ()) -> str:

@@ -48,7 +48,7 @@ def checklist(certificate: Fields, /, *, justification: str | None, audit: Claim
     Questions are those of NIST SP 800-226 and of ISO/IEC 27559:2022, in the words of this package.
     """
     rows: Sequence[tuple[str, str, Sequence[Claim]]] = [
-        ("Intended use", "ISO 6.2", [_use(certificate)]),
+        ("Intended use", "ISO 6.2", [_said(certificate.intended_use, "use")]),
         ("For whom; access and collection", "ISO 6.2.2; NIST", [_said(certificate.recipients, "recipients")]),
         ("Law, transparency and harm", "ISO 6.3", [_said(certificate.legal_basis, "law"), claim("harm-unsaid")]),
         ("Who answers for it", "ISO 9.2.2", [_issuer(certificate)]),
@@ -90,12 +90,6 @@ def _short(one: Claim, said: Collection[str]) -> str:
     if len(start) > _LONGEST:
         start = start[:_LONGEST].rpartition(" ")[0] + " …"
     return f"“{start}”: on this page ({one.ground})."
-
-
-def _use(certificate: Fields) -> Claim:
-    if certificate.intended_use:
-        return claim("use-said", text=shown(certificate.intended_use))
-    return claim("use-unsaid")
 
 
 def _said(text: str | None, key: str) -> Claim:

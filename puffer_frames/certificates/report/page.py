@@ -36,7 +36,6 @@ from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationEr
 from puffer_frames.numbers.presentation import (
     Bar,
     Bars,
-    Paragraph,
     Section,
     Table,
     as_page,
@@ -396,20 +395,17 @@ def _released(certificate: Fields) -> Section:
     rows = [*about, ("Released", found["released"]), ("Protects", certificate.subject)]
     labels = {"Left out": "not released", "Secrets": "covers"}
     rows += [(label, found[name]) for label, name in labels.items() if name in found]
-    if certificate.rarest is not None:
-        rows.append(("Smallest group", _rarest(certificate.rarest).text))
+    if (fewest := certificate.rarest) is not None:
+        size = claim("smallest-group", rows=f"{fewest:,}") if fewest else claim("smallest-few")
+        rows.append(("Smallest group", size.text))
     parts: list[Any] = [Table(rows, "What the issuer says, and what the certificate holds", kind="about")]
     said = {"about-how": any(text == NOT_SAID for _, text in about), "changed": certificate.derived}
     return Section("released", "What was released", [*parts, *(claim(key) for key, holds in said.items() if holds)])
 
 
-def _rarest(rows: int) -> Claim:
-    return claim("smallest-group", rows=f"{rows:,}") if rows else claim("smallest-few")
-
-
 def _promise(certificate: Fields) -> Section:
     if certificate.reproducible:
-        return Section("promise", "The promise", [Paragraph(claim("no-promise").text, "lead")])
+        return Section("promise", "The promise", [claim("no-promise")], "lead")
     meaning, most = meaning_text(certificate), headline(certificate)
     what, whom = what_text(certificate), "of what is protected" if certificate.answers else ""
     if certificate.kept and not certificate.answers:
@@ -426,7 +422,7 @@ def _promise(certificate: Fields) -> Section:
     )
     parts = [
         figure,
-        Paragraph(meaning[:1].upper() + meaning[1:] + ".", "lead alarm" if most.exceeds else "lead"),
+        meaning[:1].upper() + meaning[1:] + ".",
         *stated(certificate, BELIEVED),
         *([] if most.exceeds else [claim("sure" if is_proved(certificate) else "less-sure")]),
         *([] if math.isinf(most.epsilon) else said),
@@ -434,7 +430,7 @@ def _promise(certificate: Fields) -> Section:
         claim("no-end"),
         " ".join(claim(key).text for key in ("not-dp", "not-anonymous")[: 2 - certificate.answers]),
     ]
-    return Section("promise", "The promise", parts)
+    return Section("promise", "The promise", parts, "lead alarm" if most.exceeds else "lead")
 
 
 def promise_claims(
