@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, partial
@@ -19,8 +18,9 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key, l
 from pydantic import TypeAdapter, ValidationError
 
 from puffer_frames.certificates.facts import Facts, are_said, facts_of
-from puffer_frames.certificates.fields import SCHEMA, Fields, as_json, folded, has_facts, numbers_of
+from puffer_frames.certificates.fields import SCHEMA, as_json, folded, has_facts, numbers_of
 from puffer_frames.certificates.published import Published
+from puffer_frames.certificates.report.columns import error_figures, robustness_figure
 from puffer_frames.certificates.sentences import SENTENCES, WARNINGS, say
 from puffer_frames.certificates.text import certificate_rows, certificate_title
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, UncoveredFrameError, short_traceback
@@ -31,7 +31,7 @@ from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.usefulness import Usefulness, usefulness
 from puffer_frames.numbers.arguments import as_path
-from puffer_frames.numbers.presentation import as_html, as_text, bars, rounded_up, shown, shown_names
+from puffer_frames.numbers.presentation import Bars, Printed, Rows, shown, shown_names
 from puffer_frames.numbers.records import CERTIFICATE_BYTES, UnclearJsonError, file_content, parsed
 from puffer_frames.priors.prior import FloatArray
 
@@ -290,44 +290,6 @@ def _loaded(key: object, kind: Any, load: Callable[[bytes], object]) -> Any:
     )
 
 
-_MOST_COLUMNS = 4
-_DIGITS = 3
-
-
-def certificate_pictures(certificate: Fields, /) -> list[str]:
-    """Scales beside the published ones, and losses beside what was asked for, of up to four columns."""
-    found = []
-    named = list(certificate.scales)[:_MOST_COLUMNS]
-    for name in named:
-        published = certificate.published_scales.get(name)
-        scale = certificate.scales[name]
-        if published is not None and scale and math.isfinite(published) and not certificate.strata:
-            entries = [("published", published, f"{published:.4g}"), ("used", scale, f"{scale:.4g}")]
-            found.append(bars(entries, title=f"Scale of the noise: {_short(name)}"))
-    for name in sorted(certificate.observed, key=lambda name: -_losses(certificate, name)[0][1]):
-        if len(found) >= 2 * _MOST_COLUMNS:
-            break
-        losses = _losses(certificate, name)
-        what = f"Delta at epsilon {certificate.epsilon:g}" if certificate.delta else "Pure loss"
-        asked = certificate.delta or certificate.epsilon
-        found.append(bars(losses, title=f"{what}: {_short(name)}; dashed: asked for", mark=asked))
-    return found
-
-
-def _losses(certificate: Fields, name: str) -> list[tuple[str, float, str]]:
-    """Under the observed law, and under wider ones, as the certificate has them."""
-    observed = certificate.observed[name]
-    upper = (observed.hockey_stick if certificate.delta else observed.pure_loss).upper
-    wider = {} if certificate.facts.other_rows else certificate.wider.get(name, {})  # of the table of the plan
-    found = {"observed law": rounded_up(upper, digits=_DIGITS)} | dict(wider)
-    return [(_short(law), loss, f"{loss:.4g}" if math.isfinite(loss) else "no bound") for law, loss in found.items()]
-
-
-def _short(name: str) -> str:
-    text = shown(name)
-    return text if len(text) <= 15 else text[:14] + "…"
-
-
 MOST_VALUES = 12
 """The most values of the secret that a certificate names."""
 
@@ -336,8 +298,8 @@ Verdict: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Certificate(Published):
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Certificate(Published, Printed):
     """What is guaranteed of a release, for which pairs, under which beliefs, and why.
 
     It holds nothing but what may be published: no mean, variance or count of a single secret.
@@ -545,10 +507,8 @@ class Certificate(Published):
         """The frame with this certificate attached, unchecked: for whoever has just made both."""
         return open_table(frame).with_metadata(self.to_dict())
 
-    def __str__(self) -> str:
-        return as_text(certificate_title(self), certificate_rows(self))
+    def _shown(self) -> tuple[str, Rows]:
+        return certificate_title(self), certificate_rows(self)
 
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return as_html(certificate_title(self), certificate_rows(self), pictures=certificate_pictures(self))
+    def _figures(self) -> list[Bars]:
+        return list(filter(None, [*error_figures(self), robustness_figure(self)]))

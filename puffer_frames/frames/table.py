@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -205,6 +205,12 @@ def small_frame(columns: Mapping[str, Sequence[Any]], /, *, library: str) -> Nat
     """A frame in memory, of a library of one of the `KINDS`."""
     backend: Any = _SMALL.get(library, library)
     return nw.from_dict(dict(columns), backend=backend).to_native()
+
+
+def frame_of(records: Sequence[Any], kind: type, /, *, library: str) -> NativeFrame:
+    """Records of one kind as a small frame, a column for each field."""
+    names = [each.name for each in fields(kind)]
+    return small_frame({name: [getattr(record, name) for record in records] for name in names}, library=library)
 
 
 def small_rows(frame: NativeFrame, /) -> list[dict[str, Any]]:

@@ -30,6 +30,7 @@ from puffer_frames.mechanisms.arguments import (
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds, check_bounds, in_words
 from puffer_frames.numbers.arguments import Target, check_count, check_flag, check_word
+from puffer_frames.numbers.presentation import values_text
 from puffer_frames.papers.catalogue import BOUNDED, KANTOROVICH, PUBLISHED_FOR
 from puffer_frames.priors.pairs import Pairs, by_column
 from puffer_frames.priors.prior import Secret
@@ -199,6 +200,16 @@ class Request:
     """What a unit of the scale of a column costs, where several scales are found together."""
     allow_zero_noise: bool
     """Whether a release without noise is allowed."""
+
+    @property
+    def what(self) -> str:
+        """What a reader of a release looks at, in words."""
+        return values_text(None if self.unit is None else self.unit.column, several=len(self.public) > 1)
+
+    @property
+    def one_draw(self) -> bool:
+        """Whether a channel may take the place of noise: of single rows, once, without a condition."""
+        return self.unit is None and self.given is None and self.repeats.releases == 1
 
     @classmethod
     def of(cls, arguments: CalibrateArguments, labels: Sequence[Name], /) -> Request:

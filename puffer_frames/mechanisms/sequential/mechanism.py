@@ -32,6 +32,7 @@ from puffer_frames.mechanisms.seam import (
     Reading,
     Release,
     Spread,
+    rows_text,
 )
 from puffer_frames.mechanisms.sequential.columns import (
     CodedRows,
@@ -317,7 +318,6 @@ def _check_table(table: Whole, step: Step, options: Sequential) -> None:
     require(keeps_caps(table, step.reader_cap, options.cap), "a table beyond its caps")
 
 
-_WHAT = "the released values of one row together"
 _MOST_SHOWN, _FEW_SECRETS = 15, 3
 """Columns that have a line, and secrets that have a share each."""
 _MUCH = 0.25
@@ -333,7 +333,7 @@ def table_rows(plan: TableFit, /) -> Rows:
         *_columns(plan),
         *([("next", _next(plan))] if _next(plan) else []),
         ("pairs", pairs_text(plan.pairs, apart=False)),
-        ("meaning", f"{odds_text(_WHAT, epsilon=target.epsilon, delta=0.0)}, under {plan.belief_words}"),
+        ("meaning", f"{odds_text(plan.request.what, epsilon=target.epsilon, delta=0.0)}, under {plan.belief_words}"),
         (
             "other networks",
             f"fitted again: delta at most {rounded_up(plan.worst_delta, digits=2):g}; about 99 % of losses at most "
@@ -348,9 +348,7 @@ def table_rows(plan: TableFit, /) -> Rows:
     ]
     if derived := [f"{c.name} of {c.source}" for c in plan.columns if c.source is not None]:
         rows.append(("computed", ", ".join(derived)))
-    secrets = ", ".join(f"{secret!r} {count:,}" for secret, count in plan.rows_per_secret.items())
-    rows.append(("rows", f"{secrets}; planned on {plan.planned:,}"))
-    rows.append(("keep private", "this plan holds exact statistics of every secret; publish the certificate only"))
+    rows.append(("rows", f"{rows_text(plan.rows_per_secret)}; planned on {plan.planned:,}"))
     return rows
 
 
@@ -484,7 +482,7 @@ class FittedTable(TableFit):
             ("the fitted network", *at_most(self.request.target.epsilon)),
             ("other networks, fitted again", *at_most(self.worst_tail)),
         )
-        return PlanFigures(whom="of one record", what=_WHAT, errors=errors, losses=losses)
+        return PlanFigures(errors=errors, losses=losses)
 
     def compared_rows(self, told: ComparedRow, spreads: Mapping[str, Spread], seen: CodedRows, /) -> list[ComparedRow]:
         """Of each column that is drawn."""
