@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from puffer_frames.certificates.forms import number_plain
+from puffer_frames.certificates.fields import as_json
 from puffer_frames.certificates.published import released_roles
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.text import certificate_title, headline
@@ -722,7 +722,7 @@ def _samples(unit: Unit | None, /) -> bool:
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
     """In JSON types."""
-    return {name: number_plain(entry) if isinstance(entry, float) else entry for name, entry in row.items()}
+    return as_json(row)
 
 
 def _inputs(request: Request) -> list[Path | None]:
