@@ -6,7 +6,7 @@ import base64
 import binascii
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, partial
 from itertools import pairwise
@@ -69,7 +69,7 @@ def _checked(plain: Any, /) -> Certificate:
     if any(_exceeds(each, found.epsilon, found.delta) for each in measured):
         raise refused("a loss that is more than epsilon and delta")
     _check_columns(found)
-    _check_sentences(found)
+    _check_sentences(plain["statements"], found)
     _check_facts(plain, found)
     return found
 
@@ -114,14 +114,14 @@ def _check_facts(plain: Mapping[str, Any], record: Fields) -> None:
         raise refused("facts that its other fields do not have")
 
 
-def _check_sentences(record: Fields) -> None:
+def _check_sentences(said: Sequence[Mapping[str, str]], record: Fields) -> None:
     """A record without a sentence that every release of its kind has is none."""
-    keys = {statement.key for statement in record.statements}
+    keys = {statement["key"] for statement in said}
     if not set(record.warnings) <= keys:
         raise refused("a warning without its sentence")
     if numbers_of(record.schema)[1] >= _WITH_WARNINGS and not keys & set(WARNINGS) <= set(record.warnings):
         raise refused("a sentence that warns and is not among the warnings")
-    wrong = [s.key for s in record.statements if s.key in SENTENCES and s.kind != SENTENCES[s.key][0]]
+    wrong = [s["key"] for s in said if s["key"] in SENTENCES and s["kind"] != SENTENCES[s["key"]][0]]
     if wrong:
         raise refused(f"another kind of sentence for {wrong[0]!r}")
     for needed in _mandatory(record):
