@@ -12,9 +12,9 @@ from puffer_frames.numbers.presentation import shown
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --line: #d0d7de; --paper: #fff; --bar: #2f6f9f;
-  --rest: #9fb4c4; --warn: #a40e26; --warn-paper: #fff1f1; }
+  --rest: #7d95a8; --warn: #a40e26; --warn-paper: #fff1f1; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9da7b1; --line: #3d444d; --paper: #14181d;
-  --bar: #6cb2e6; --rest: #4a5a68; --warn: #ff9aa2; --warn-paper: #33191c; } }
+  --bar: #6cb2e6; --rest: #66798a; --warn: #ff9aa2; --warn-paper: #33191c; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 1rem/1.45 system-ui, "Segoe UI", "DejaVu Sans",
   sans-serif; }
@@ -68,7 +68,7 @@ svg .alarm { fill: var(--warn); } svg .mark { stroke: var(--warn); stroke-width:
 }
 @page { size: A4; margin: 7mm 11mm; }
 @media print {
-  :root { color-scheme: light; --ink: #000; --soft: #444; --line: #bbb; --paper: #fff; --bar: #2f6f9f; --rest: #9fb4c4;
+  :root { color-scheme: light; --ink: #000; --soft: #444; --line: #bbb; --paper: #fff; --bar: #2f6f9f; --rest: #7d95a8;
     --warn: #a40e26; --warn-paper: #fff; }
   body { font: 7.8pt/1.22 "Segoe UI", "Helvetica Neue", Arial, "DejaVu Sans Condensed", sans-serif; }
   main { max-width: none; padding: 0; }

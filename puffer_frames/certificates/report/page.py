@@ -268,12 +268,14 @@ def _of_noise(certificate: Fields) -> list[tuple[str, list[Claim]]]:
         return [*found, (shown_names(plain), [claim("use-heavy")])]
     if plain:
         sizes = [_variances(certificate, name) for name in plain]
-        said = [claim("use-noise", variance=", ".join(text for text, _ in sizes))]
+        names = [f" ({shown(name)})" * (len(plain) > 1) for name in plain]
+        listed = ", ".join(text + name for (text, _), name in zip(sizes, names, strict=True))
+        said = [claim("use-noise", variance=listed)]
         spreads = [certificate.estimated.get(name) for name in plain]
         if all(one is not None for one in spreads) and not certificate.strata:
             shares = [
-                "no known share" if one.spread_is_bound else f"{one.spread**2 / (one.spread**2 + size):.2g}"
-                for one, (_, size) in zip(spreads, sizes, strict=True)
+                ("an unknown number" if one.spread_is_bound else f"{one.spread**2 / (one.spread**2 + size):.2g}") + name
+                for one, (_, size), name in zip(spreads, sizes, names, strict=True)
                 if one is not None
             ]
             said.append(claim("use-slope", share=", ".join(shares)))
@@ -571,7 +573,12 @@ def _robust(certificate: Fields) -> str:
         "robust",
         "How robust the promise is",
         aside(robustness_picture(certificate)),
-        table(("Under", "Lost"), [(laws, text) for laws, _, text in found], caption=_lost(what, of), kind="fit"),
+        table(
+            ("Under", "Lost"),
+            [(laws, text) for laws, _, text in found],
+            caption=_lost(what, of + "; under other networks, that of all but 1 % of rows" * bool(certificate.table)),
+            kind="fit",
+        ),
         *(paragraph(one.text) for one in stated(certificate, _ROBUST)),
     )
 
