@@ -126,7 +126,7 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "{attackers} attackers, fixed beforehand, guessed the secrets of {rows} rows that the network was not fitted "
         "to{some}. From the release the best had an AUC of {auc} (0.5 is a blind guess, 1 is always right); from the "
         "raw columns, {raw}. If the network were the truth, no attacker could have more than {allowed}. With "
-        "{confidence} % confidence, these attacks prove {shown}. Other attackers may do better.",
+        "{confidence} % confidence, these attacks {shown}. Other attackers may do better.",
     ),
     "table-few-attacked": (
         "not covered",

@@ -315,6 +315,7 @@ _ROBUST = (
         "joint-rule",
         "channel-radius",
         "channel-reader",
+        "table-readers",
         "observed-exceeds",
         "observed-unknown",
         "unit-any",

@@ -160,7 +160,7 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
         auc=f"{rounded_up(max(plan.held.best), digits=2):g}",
         raw=f"{max(plan.held.raw):.2f}",
         allowed=f"{rounded_up(largest_auc(plan.request.target.epsilon), digits=3):g}",
-        shown=f"that some rows lose {least:g} or more" if least else "no loss at all",
+        shown=f"prove that some rows lose {least:g} or more" if least else "do not prove any loss",
         confidence=confidence,
     )
 
