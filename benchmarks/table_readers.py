@@ -68,8 +68,11 @@ def main():
     options = parser.parse_args()
     adult = pd.read_csv(options.data / "adult.data", header=None, skipinitialspace=True, names=ADULT)
     adult = adult.drop(columns="fnlwgt")
-    asked = {"secret": "sex", "epsilon": 1.0, "mechanism": Sequential(step=0.25)}
-    found = load_plan(options.plan) if options.plan else calibrate(adult, **asked)
+    found = (
+        load_plan(options.plan)
+        if options.plan
+        else calibrate(adult, secret="sex", epsilon=1.0, mechanism=Sequential(step=0.25))
+    )
     fit, plan = found.fitted, found.fitted.plan
     names = [column.name for column in fit.columns if column.source is None]
     codes = np.stack([coded(column, adult[column.name]) for column in fit.columns if column.source is None], axis=1)
