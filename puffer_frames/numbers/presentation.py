@@ -183,7 +183,7 @@ class Bar:
     @property
     def colour(self) -> str:
         """Where report.css does not say another one: on white and on black, for every common colour blindness."""
-        return {"bar": "#2f8fd0", "rest": "#9fb4c4", "alarm": "#d9362b"}[self.kind]
+        return {"bar": "#2f8fd0", "rest": "#7d95a8", "alarm": "#d9362b"}[self.kind]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -157,7 +157,7 @@ def test_how_to_use_the_file(tmp_path):
     (advice,) = [section.text for section in page.all("section") if section.text.startswith("How to use")]
     assert f"a variance of {2 * certificate.scales[name] ** 2:.4g}" in advice
     spread = certificate.estimated[name].spread
-    assert f"times about {spread**2 / (spread**2 + 2 * certificate.scales[name] ** 2):.2g}:" in advice
+    assert f"divide it by about {spread**2 / (spread**2 + 2 * certificate.scales[name] ** 2):.2g}." in advice
     for case, words in (
         ("labels", "not published"),
         ("labels, matrix", "has the table of probabilities"),

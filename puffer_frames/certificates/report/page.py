@@ -233,12 +233,14 @@ def _of_noise(certificate: Fields) -> list[tuple[str, list[Claim]]]:
         return [*found, (shown_names(plain), [claim("use-heavy")])]
     if plain:
         sizes = [_variances(certificate, name) for name in plain]
-        said = [claim("use-noise", variance=", ".join(text for text, _ in sizes))]
+        names = [f" ({shown(name)})" * (len(plain) > 1) for name in plain]
+        listed = ", ".join(text + name for (text, _), name in zip(sizes, names, strict=True))
+        said = [claim("use-noise", variance=listed)]
         spreads = [certificate.estimated.get(name) for name in plain]
         if all(one is not None for one in spreads) and not certificate.strata:
             shares = [
-                "no known share" if one.spread_is_bound else f"{one.spread**2 / (one.spread**2 + size):.2g}"
-                for one, (_, size) in zip(spreads, sizes, strict=True)
+                ("an unknown number" if one.spread_is_bound else f"{one.spread**2 / (one.spread**2 + size):.2g}") + name
+                for one, (_, size), name in zip(spreads, sizes, names, strict=True)
                 if one is not None
             ]
             said.append(claim("use-slope", share=", ".join(shares)))
@@ -278,6 +280,7 @@ _ROBUST = (
         "joint-rule",
         "channel-radius",
         "channel-reader",
+        "table-readers",
         "observed-exceeds",
         "observed-unknown",
         "unit-any",
@@ -523,6 +526,7 @@ def _robust(certificate: Fields) -> Section:
     found = robustness(certificate)
     alone = len(certificate.scales) > 1 and len(found) > 1 and not certificate.facts.whole_rows
     of = "of each column alone" if alone else "of the release"
+    of += "; under other networks, that of all but 1 % of rows" * bool(certificate.table)
     what, meaning = "pure loss", ". A loss of x: odds change by a factor of at most e^x"
     if certificate.delta:
         what, meaning = "delta at this epsilon", ""

@@ -113,7 +113,9 @@ def _not_covered(plan: ChannelFit, release: Release) -> Iterator[Statement]:
             yield say("channel-reader-any")
         yield say("channel-unlike")
     yield say("channel-again" if plan.options.cap is None else "channel-again-capped")
-    yield from (say("other-columns"), say("per-record"), say("channel-learned"))
+    yield from (say("other-columns"), say("per-record"))
+    unprinted = " This certificate does not print them."
+    yield say("channel-learned", printed="" if plan.options.publish_matrix else unprinted)
     if _confidences(plan):
         yield say("one-confidence")
     yield say("other-knowledge")
