@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from puffer_frames.certificates.build import absent_secrets, is_warned, left_out, seen, weak
@@ -28,7 +28,7 @@ from puffer_frames.errors import (
 )
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles, RowOrder
-from puffer_frames.frames.table import CompleteRows, Table, small_frame
+from puffer_frames.frames.table import CompleteRows, Table
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding
 from puffer_frames.mechanisms.request import Request, RowsRequest
@@ -66,18 +66,6 @@ class CurvePoint:
     """No mechanism that sees the value alone has a smaller error; not a number where none is known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProfilePoint:
-    """A delta at one epsilon under one belief, from both sides."""
-
-    column: str
-    belief: str
-    covered: bool
-    epsilon: float
-    lower: float
-    upper: float
-
-
 def as_epsilons(given: Iterable[float] | None, own: float) -> list[float]:
     """Ascending, each once."""
     if given is None:
@@ -100,12 +88,6 @@ def from_file(lacks: str, /, *, for_what: str = "other epsilons") -> Calibration
         got=f"one from a file, without {lacks}",
         hint="Calibrate the table again with the same request.",
     )
-
-
-def as_points(points: Sequence[Any], kind: type, library: str) -> NativeFrame:
-    """Records of one kind as a frame."""
-    names = [each.name for each in fields(kind)]
-    return small_frame({name: [getattr(point, name) for point in points] for name in names}, library=library)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -317,26 +299,6 @@ class Spread:
         return {name: error / unit if unit > 0 else math.nan for name, unit in units.items()}
 
 
-class Owner(Protocol):
-    """The plan that something fitted is part of."""
-
-    @property
-    def fitted(self) -> Any:
-        """What the mechanism found."""
-
-    @property
-    def kinds(self) -> Mapping[str, str]:
-        """What the columns held."""
-
-    @property
-    def library(self) -> str:
-        """Library of the frame that the plan was made from."""
-
-    @property
-    def left_out(self) -> tuple[str, ...]:
-        """What a plan from a file lacks."""
-
-
 class Fitted(ABC, Generic[S]):
     """What a mechanism found for a request and the counts of a table. It holds exact statistics of every secret."""
 
@@ -432,7 +394,7 @@ class Fitted(ABC, Generic[S]):
     def figures(self) -> PlanFigures:
         """What the report of a plan shows as pictures."""
 
-    def pictures(self, plan: Owner, /) -> list[str]:
+    def pictures(self) -> list[str]:
         """Small ones, for notebooks."""
         return []
 
@@ -512,20 +474,22 @@ class Fitted(ABC, Generic[S]):
 
     # what else a plan can say
 
-    def curve(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
-        """Scale and error against epsilon."""
+    def curve(self, epsilons: Sequence[float], /, *, left_out: Sequence[str]) -> Iterator[CurvePoint]:
+        """Scale and error at each epsilon; `left_out` is what a plan from a file lacks."""
         raise self._has_no("curve")
 
-    def profile(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
-        """Delta against epsilon."""
+    def deltas(self, *, left_out: Sequence[str]) -> Iterator[tuple[str, bool, Callable[[float], tuple[float, float]]]]:
+        """Per belief: whether the guarantee is under it, and the bounds of delta at an epsilon."""
         raise self._has_no("privacy_profile")
 
-    def robustness(self, plan: Owner, /) -> NativeFrame:
-        """What each belief would need."""
+    def robustness(self, *, left_out: Sequence[str]) -> Mapping[str, list[Any]]:
+        """What each belief would need, as columns."""
         raise self._has_no("robustness")
 
-    def loss_given(self, plan: Owner, frame: NativeFrame, columns: str | Sequence[str], /) -> NativeFrame:
-        """The loss to a reader who sees further columns."""
+    def loss_given(
+        self, frame: NativeFrame, columns: str | Sequence[str], /, *, kinds: Mapping[str, str]
+    ) -> Mapping[str, list[Any]]:
+        """The loss to a reader who sees further columns, as columns; `kinds` is what the columns of the plan held."""
         raise self._has_no("loss_given")
 
     def _has_no(self, what: str) -> ArgumentError:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar, Self, TypeVar, cast
 
 import numpy as np
@@ -58,23 +59,15 @@ from puffer_frames.mechanisms.seam import (
     ComparedRow,
     CurvePoint,
     Mechanism,
-    Owner,
-    PlanFigures,
-    ProfilePoint,
     Reading,
     Release,
     Spread,
-    as_epsilons,
-    as_points,
     from_file,
 )
 from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.channel import TOTAL_BITS, ChannelTable
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.arguments import Target
-from puffer_frames.numbers.presentation import (
-    Rows,
-)
 from puffer_frames.numbers.records import refused
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Level, LevelCounts, Summary, joint_levels
@@ -197,14 +190,7 @@ class FittedChannel(ChannelFit):
         if useless:
             warn_of_useless(useless, hint=LARGER)
 
-    def text(self, compared: Compared | None, /) -> Rows:
-        return channel_rows(self, compared)
-
-    def figures(self) -> PlanFigures:
-        return channel_figures(self)
-
-    def pictures(self, plan: Owner, /) -> list[str]:
-        return channel_pictures(self)
+    text, figures, pictures = channel_rows, channel_figures, channel_pictures
 
     def compared_rows(self, told: ComparedRow, spreads: Mapping[str, Spread], seen: Seen, /) -> list[ComparedRow]:
         channel, target, largest = self.channel, self.request.target, self.largest_loss
@@ -314,47 +300,28 @@ class FittedChannel(ChannelFit):
         check_channel_plan(whole)
         return with_own_words(whole)
 
-    def curve(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
-        """The error against epsilon, and the bound of all that see the value alone."""
-        ascending = as_epsilons(epsilons, self.request.target.epsilon)
+    def curve(self, epsilons: Sequence[float], /, *, left_out: Sequence[str]) -> Iterator[CurvePoint]:
+        """The error at each epsilon, and the bound of all that see the value alone."""
         laws = tuple(laws for belief in self.beliefs.values() for laws in belief.laws)
         if not all(law.counts for belief in laws for law in belief.values()):
             raise from_file("the laws of its beliefs")
-        points = []
-        for epsilon in ascending:
+        for epsilon in epsilons:
             target = Target.of(epsilon, self.request.target.delta)
             channel = find(laws, self.column, target=target, pairs=self.pairs, options=self.options)
-            points.append(
-                CurvePoint(
-                    column=self.name,
-                    epsilon=epsilon,
-                    delta=target.delta,
-                    error=channel.expected_error,
-                    bound=NO_BOUND if self.column.in_cells else channel.lower_bound,
-                )
-            )
-        return as_points(points, CurvePoint, plan.library)
+            bound = NO_BOUND if self.column.in_cells else channel.lower_bound
+            error = channel.expected_error
+            yield CurvePoint(column=self.name, epsilon=epsilon, delta=target.delta, error=error, bound=bound)
 
-    def profile(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
-        """Delta against epsilon, under the observed law and those that the table does not refute."""
+    def deltas(self, *, left_out: Sequence[str]) -> Iterator[tuple[str, bool, Callable[[float], tuple[float, float]]]]:
+        """Under the observed law and those that the table does not refute."""
         counts = {secret: self.column.counts[secret] for secret in self.secrets}
-        points = []
+
+        def at(epsilon: float, *, confidence: float | None) -> tuple[float, float]:
+            found = loss_of_channel(counts, self.channel, pairs=self.pairs, epsilon=epsilon, confidence=confidence)
+            return max(0.0, found.hockey_stick.lower), found.hockey_stick.upper
+
         for belief, confidence in (("empirical", None), ("population", CONFIDENCE)):
-            for epsilon in as_epsilons(epsilons, self.request.target.epsilon):
-                found = loss_of_channel(
-                    counts, self.channel, pairs=self.pairs, epsilon=epsilon, confidence=confidence
-                ).hockey_stick
-                points.append(
-                    ProfilePoint(
-                        column=self.name,
-                        belief=belief,
-                        covered=belief in self.beliefs,
-                        epsilon=epsilon,
-                        lower=max(0.0, found.lower),
-                        upper=found.upper,
-                    )
-                )
-        return as_points(points, ProfilePoint, plan.library)
+            yield belief, belief in self.beliefs, partial(at, confidence=confidence)
 
 
 class ChannelMechanism(Mechanism[Seen]):

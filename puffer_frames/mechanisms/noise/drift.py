@@ -15,7 +15,7 @@ from puffer_frames.errors import ArgumentError, CalibrationError, PufferError
 from puffer_frames.frames.columns import NativeFrame, as_names
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.summary import sorted_levels
-from puffer_frames.frames.table import open_table, small_frame
+from puffer_frames.frames.table import open_table
 from puffer_frames.loss.engine import Laws, belief_loss
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import (
@@ -34,7 +34,6 @@ from puffer_frames.mechanisms.file_checks import agree, check_columns, is_close
 from puffer_frames.mechanisms.noise.fitted import NoiseFit, kind_of_stratum, larger
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, as_planned
 from puffer_frames.mechanisms.request import Request
-from puffer_frames.mechanisms.seam import Owner
 from puffer_frames.noise.column_noise import unknown_stratum
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.records import refused
@@ -421,9 +420,10 @@ MOST_STRATA = 10_000
 """Different values of the columns together, at most."""
 
 
-def loss_given(owner: Owner, frame: NativeFrame, columns: str | Sequence[str], /) -> NativeFrame:
+def losses_given(
+    plan: NoiseFit, frame: NativeFrame, columns: str | Sequence[str], /, *, kinds: Mapping[str, str]
+) -> Mapping[str, list[Any]]:
     """The loss to a reader who sees further columns: as `Plan.loss_given`."""
-    plan: NoiseFit = owner.fitted
     request = plan.request
     frame = as_planned(request, frame)
     table = open_table(frame)
@@ -438,7 +438,7 @@ def loss_given(owner: Owner, frame: NativeFrame, columns: str | Sequence[str], /
         )
     given = (*request.given_columns, *more)
     roles = Roles.of(secret=request.secret, public=request.public, given=given)
-    check_columns(table, request, roles, kinds=owner.kinds)
+    check_columns(table, request, roles, kinds=kinds)
     asked = replace(request, given=Strata(given), given_columns=given)
     rows = table.complete(asked.counting(roles), nulls=request.nulls, layout=None)
     seen = RowsSeen.for_plan(rows, asked, plan.clipped, joint=plan.is_joint)
@@ -452,8 +452,7 @@ def loss_given(owner: Owner, frame: NativeFrame, columns: str | Sequence[str], /
     own = [(z, n, loss, _told(plan, counts, whole[z[: len(request.given_columns)]])) for z, n, counts, loss in found]
     own.sort(key=lambda row: (-1.0 if math.isnan(row[2]) else row[2], row[3]), reverse=True)
     shown: dict[str, list[Any]] = {name: [str(row[0][k]) for row in own] for k, name in enumerate(given)}
-    shown |= {"rows": [row[1] for row in own], "loss": [row[2] for row in own], "told": [row[3] for row in own]}
-    return small_frame(shown, library=owner.library)
+    return shown | {"rows": [row[1] for row in own], "loss": [row[2] for row in own], "told": [row[3] for row in own]}
 
 
 def _measured(plan: NoiseFit, part: RowsSeen, given: tuple[Any, ...]) -> tuple[int, dict[Secret, int], float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -342,9 +341,8 @@ _POINTS = 121
 _LAWS = {"population": "population 95 %", "any law": "any law"}
 
 
-def plan_pictures(owner: Any, /) -> list[str]:
+def plan_pictures(plan: NoiseFit, /) -> list[str]:
     """For up to three columns of numbers: the error beside the spread, the loss per law and along the value."""
-    plan: NoiseFit = owner.fitted
     pictures: list[str] = []
     if plan.strata is not None:
         return pictures
@@ -356,7 +354,7 @@ def plan_pictures(owner: Any, /) -> list[str]:
         if len(plan.choices) == 1:
             pictures.append(_loss_bars(plan, choice))
         if choice.scale:
-            pictures.append(_along(owner, name, plan.request.target.epsilon))
+            pictures.append(_along(plan, name, plan.request.target.epsilon))
     return pictures
 
 
@@ -373,9 +371,9 @@ def _loss_bars(plan: NoiseFit, choice: Choice) -> str:
     return loss_bars({name: loss.loss(delta=delta).upper for name, loss in losses.items()}, delta, epsilon)
 
 
-def _along(owner: Any, name: str, epsilon: float) -> str:
+def _along(plan: NoiseFit, name: str, epsilon: float) -> str:
     """The loss of the worst pair along the released value, under the observed law."""
-    column = NoisyColumn.of(owner, name)
+    column = NoisyColumn.of(plan, name)
     y = np.linspace(column.released[0], column.released[-1], _POINTS)
     first, second = column.worst
     ratio = column.log_density(first, y) - column.log_density(second, y)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,14 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.files import write_text
 from puffer_frames.frames.null_values import codes_text
 from puffer_frames.frames.roles import Roles
-from puffer_frames.frames.table import check_library, library_of, open_table
+from puffer_frames.frames.table import check_library, library_of, open_table, small_frame
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.arguments import CalibrateArguments
 from puffer_frames.mechanisms.batch_report import BatchReport, more_rows, moved_text, refused_by, report_of
 from puffer_frames.mechanisms.file_checks import check_checksum, check_kinds, kinds_of
 from puffer_frames.mechanisms.noise.rows_seen import as_planned
 from puffer_frames.mechanisms.request import Request, RowsRequest
-from puffer_frames.mechanisms.seam import Compared, Fitted
+from puffer_frames.mechanisms.seam import Compared, CurvePoint, Fitted, as_epsilons
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.arguments import check_flag
 from puffer_frames.numbers.presentation import Printed, Rows, as_html, plain, shown_names
@@ -308,7 +308,10 @@ class Plan(Printed):
         >>> plan.curve([0.2, 0.5])[["published_scale", "scale", "bound"]].round(3).values.tolist()
         [[5.0, 1.189, 0.216], [2.0, 0.47, 0.055]]
         """
-        return self.fitted.curve(self, epsilons)
+        asked = as_epsilons(epsilons, self.epsilon)
+        points = list(self.fitted.curve(asked, left_out=self.left_out))
+        names = [each.name for each in fields(CurvePoint)]
+        return small_frame({name: [getattr(point, name) for point in points] for name in names}, library=self.library)
 
     @short_traceback
     def privacy_profile(self, epsilons: Iterable[float] | None = None, /) -> NativeFrame:
@@ -352,7 +355,10 @@ class Plan(Printed):
         >>> found[found["belief"] == "empirical"][["epsilon", "upper"]].round(3).values.tolist()
         [[0.1, 0.06], [0.5, 0.0]]
         """
-        return self.fitted.profile(self, epsilons)
+        asked, names = as_epsilons(epsilons, self.epsilon), ("column", "belief", "covered", "epsilon", "lower", "upper")
+        column, found = ", ".join(self.public), self.fitted.deltas(left_out=self.left_out)
+        rows = [(column, belief, covered, each, *at(each)) for belief, covered, at in found for each in asked]
+        return small_frame({name: [row[k] for row in rows] for k, name in enumerate(names)}, library=self.library)
 
     @short_traceback
     def robustness(self) -> NativeFrame:
@@ -389,12 +395,12 @@ class Plan(Printed):
         >>> plan.robustness()[["belief", "scale"]].round(2).to_dict("list")
         {'belief': ['empirical', 'population', 'contaminated', 'any law'], 'scale': [0.47, 3.66, 2.28, 8.0]}
         """
-        return self.fitted.robustness(self)
+        return small_frame(self.fitted.robustness(left_out=self.left_out), library=self.library)
 
     @short_traceback
     def loss_given(self, frame: NativeFrame, /, columns: str | Sequence[str]) -> NativeFrame:
         """Rows, rows per secret, and the loss of the noisy values among them."""
-        return self.fitted.loss_given(self, frame, columns)
+        return small_frame(self.fitted.loss_given(frame, columns, kinds=self.kinds), library=self.library)
 
     plot = short_traceback(plot_plan)
 
@@ -532,7 +538,7 @@ class Plan(Printed):
         return title, [*rows, ("from a file", f"without {', '.join(self.left_out)}")] if self.left_out else rows
 
     def _repr_html_(self) -> str:
-        return as_html(*self._shown(), pictures=self.fitted.pictures(self))
+        return as_html(*self._shown(), pictures=self.fitted.pictures())
 
 
 _MOST_NAMED = 20
