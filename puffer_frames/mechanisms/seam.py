@@ -313,6 +313,8 @@ class Fitted(ABC, Generic[S]):
     """Rows of the table, complete ones."""
     tag: ClassVar[str] = "Calibration"
     """What its plans are called in a file."""
+    compares: ClassVar[bool] = False
+    """Whether its plans say what another mechanism would cost."""
     unchanged: ClassVar[str] = ""
     """What releases values of the columns, with which nothing is done; empty for noisy values."""
     within: ClassVar[str] = "the loss under the frequencies of these rows is within what was asked for"

@@ -70,7 +70,7 @@ from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.records import refused
 from puffer_frames.priors.prior import Secret
-from puffer_frames.priors.summary import Level, LevelCounts, Summary, joint_levels
+from puffer_frames.priors.summary import Level, LevelCounts, Summary
 from puffer_frames.scales.cautions import LARGER, warn_of_moved, warn_of_useless
 from puffer_frames.scales.drift import Batch, protected_here
 from puffer_frames.scales.learned import OtherTable
@@ -156,6 +156,7 @@ class FittedChannel(ChannelFit):
     """The weights of a channel, and what they withstand."""
 
     tag: ClassVar[str] = "ChannelCalibration"
+    compares: ClassVar[bool] = True
     unchanged: ClassVar[str] = "a channel, which releases levels of the column"
 
     @property
@@ -392,17 +393,14 @@ class ChannelMechanism(Mechanism[Seen]):
 
 def with_tables(request: Request, /, *, coded: tuple[str, ...]) -> Request:
     """The request with the frames among its beliefs counted; `coded` are the columns that hold labels."""
-    return with_other_tables(request, lambda frame: _counted(frame, request, coded))
+    roles = Roles(secret=request.secret, public=request.public)
+    roles = roles.counting(coded) if len(coded) > 1 else replace(roles, coded=coded)
 
+    def count(frame: NativeFrame) -> Found:
+        rows = open_table(frame).complete(roles, nulls=request.nulls, layout=None)
+        return Seen.of(rows, request, coded=bool(coded)).found
 
-def _counted(frame: NativeFrame, request: Request, coded: tuple[str, ...]) -> Found:
-    """Another table, as its rows are compared with those of the first."""
-    together, roles = len(coded) > 1, Roles(secret=request.secret, public=request.public)
-    roles = roles.counting(coded) if together else replace(roles, coded=coded)
-    rows = open_table(frame).complete(roles, nulls=request.nulls, layout=None)
-    if together:
-        return joint_levels(rows.level_counts(request.public[0]), own=len(request.secret))
-    return rows.level_counts(request.public[0]) if coded else rows.summaries(request.domain)[request.public[0]]
+    return with_other_tables(request, count)
 
 
 _UNCHANGED = 1 - 1e-12

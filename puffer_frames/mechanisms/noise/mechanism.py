@@ -12,7 +12,7 @@ from puffer_frames.errors import ArgumentError, CalibrationError, WideNoiseWarni
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalRows
 from puffer_frames.frames.roles import Roles, RowOrder
-from puffer_frames.frames.table import CompleteRows, Table, open_table
+from puffer_frames.frames.table import CompleteRows, Table
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding
 from puffer_frames.mechanisms.channel.best import error_in_few_cells
@@ -30,9 +30,9 @@ from puffer_frames.mechanisms.noise.drift import (
 )
 from puffer_frames.mechanisms.noise.fitted import LAWS, NoiseFit, choices_of, lean, spread_of, whole
 from puffer_frames.mechanisms.noise.options import Noise
-from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_labels, with_merged, with_units
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, read_rows, with_labels, with_units
 from puffer_frames.mechanisms.noise.text import plan_figures, plan_pictures, plan_rows
-from puffer_frames.mechanisms.request import Found, Request, RowsRequest, is_joint, with_other_tables
+from puffer_frames.mechanisms.request import Request, RowsRequest, is_joint
 from puffer_frames.mechanisms.seam import (
     ADDS_UP,
     NO_RULE,
@@ -55,7 +55,7 @@ from puffer_frames.numbers.presentation import Rows
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Summary
-from puffer_frames.scales.cautions import LARGER, warn_of_moved, warn_of_useless
+from puffer_frames.scales.cautions import LARGER, warn_of_useless
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import ANY_LAW, POPULATION
 from puffer_frames.scales.drift import joint_leanings, leanings, strata_leanings
@@ -307,14 +307,7 @@ class NoiseMechanism(Mechanism[RowsSeen]):
     def read(
         self, request: Request, frame: NativeFrame, table: Table, asked: RowsRequest | None, /
     ) -> Reading[RowsSeen]:
-        """Count the rows by value, or whole rows."""
-        request, frame, table = with_merged(request, frame, table)
-        request = with_units(with_tables(request), table)
-        roles, layout = (request.roles(), None) if asked is None else (request.counting(asked.roles), asked.layout)
-        rows = table.complete(roles, nulls=request.nulls, layout=layout)
-        seen = RowsSeen.of(rows, request)
-        warn_of_moved(rows, seen.summaries, request.domain)
-        return Reading(request=request, frame=frame, table=table, rows=rows, seen=seen)
+        return read_rows(request, frame, table, asked)
 
     def fit(self, request: Request, seen: RowsSeen, /) -> FittedNoise:
         return FittedNoise.of(request, seen)
@@ -333,26 +326,6 @@ def noise_instead(request: Request, summary: Summary, /, *, pairs: Pairs, secret
         return Compared(noise=0.0, remap=0.0)
     noise = request.noise.at(choice.scale)
     return Compared(noise=noise.expected_absolute_error, remap=Remap.pooled(summary, noise).expected_error)
-
-
-def with_tables(request: Request, /) -> Request:
-    """The request with the frames among its beliefs counted, where their rows are compared."""
-    if len(request.public) > 1 and not is_joint(request):
-        return request
-    return with_other_tables(request, lambda frame: _counted(frame, request))
-
-
-def _counted(frame: NativeFrame, request: Request) -> Found:
-    """Another table, as its rows are compared with those of the first."""
-    roles = request.counting(Roles(secret=request.secret, public=request.public))
-    rows = open_table(frame).complete(roles, nulls=request.nulls, layout=None)
-    if request.labels:
-        joint = RowsSeen.of(rows, replace(request, beliefs=())).joint
-        assert joint is not None
-        return joint
-    if len(request.public) > 1:
-        return rows.joint_counts(request.domain, {})
-    return rows.summaries(request.domain)[request.public[0]]
 
 
 def _refuse_levels(request: Request) -> None:

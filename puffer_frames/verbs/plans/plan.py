@@ -17,11 +17,11 @@ from puffer_frames.frames.null_values import codes_text
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import check_library, library_of, open_table, small_frame
 from puffer_frames.loss.outcome import Verification
+from puffer_frames.mechanisms import registry
 from puffer_frames.mechanisms.arguments import CalibrateArguments
 from puffer_frames.mechanisms.batch_report import BatchReport, more_rows, moved_text, refused_by, report_of
 from puffer_frames.mechanisms.file_checks import check_checksum, check_kinds, kinds_of
-from puffer_frames.mechanisms.noise.rows_seen import as_planned
-from puffer_frames.mechanisms.request import Request, RowsRequest
+from puffer_frames.mechanisms.request import Request, RowsRequest, as_planned
 from puffer_frames.mechanisms.seam import Compared, CurvePoint, Fitted, as_epsilons
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.arguments import check_flag
@@ -521,7 +521,7 @@ class Plan(Printed):
             "kinds": self.kinds,
         }
         parts["left_out"] = tuple(dict.fromkeys((*self.left_out, *left_out)))
-        if fitted.tag == _COMPARED:
+        if fitted.compares:
             parts["compared"] = self.compared
         form = codec()
         return {TAG: fitted.tag, **{name: form.plain(part) for name, part in parts.items()}}
@@ -543,9 +543,6 @@ class Plan(Printed):
 
 _MOST_NAMED = 20
 """Columns that the title names."""
-_COMPARED = "ChannelCalibration"
-"""Plans of this name in a file say what another mechanism would cost."""
-_NAMES = ("Calibration", _COMPARED)
 _PARTS = {"plan": Fitted, "checksum": str, "library": str, "kinds": Mapping, "left_out": tuple}
 
 
@@ -555,7 +552,8 @@ def _believed(found: Any, /) -> Plan:
     Raises PlanFileError for anything else, and for a plan whose parts do not agree.
     """
     tag = found.get(TAG) if isinstance(found, dict) else None
-    if tag not in _NAMES:
+    kinds = (kind for mechanism in registry.MECHANISMS for kind in mechanism.records.values())
+    if tag not in {kind.tag for kind in kinds if issubclass(kind, Fitted)}:
         raise refused("something else than a plan")
     form = codec()
     try:
