@@ -10,9 +10,9 @@ from typing import Any, TypeAlias, get_args
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import Name, NativeFrame, as_names, as_row_id
 from puffer_frames.frames.dates import bounds_in_days
-from puffer_frames.frames.null_values import Code, check_codes, with_nulls
+from puffer_frames.frames.null_values import Code, check_codes, merged_frame, with_nulls
 from puffer_frames.frames.roles import Roles, RowOrder
-from puffer_frames.frames.table import is_frame
+from puffer_frames.frames.table import is_frame, open_table
 from puffer_frames.loss.engine import COMPOSED
 from puffer_frames.mechanisms.arguments import (
     CalibrateArguments,
@@ -34,7 +34,7 @@ from puffer_frames.numbers.presentation import values_text
 from puffer_frames.papers.catalogue import BOUNDED, KANTOROVICH, PUBLISHED_FOR
 from puffer_frames.priors.pairs import Pairs, by_column
 from puffer_frames.priors.prior import Secret
-from puffer_frames.priors.summary import JointCounts, Level, LevelCounts, Summary
+from puffer_frames.priors.summary import OTHER, JointCounts, Level, LevelCounts, Summary
 from puffer_frames.scales.beliefs import read_beliefs
 from puffer_frames.scales.joint.columns import check_weights
 from puffer_frames.scales.joint.coupled import MOST_COLUMNS
@@ -342,3 +342,14 @@ def with_other_tables(request: Request, count: Callable[[NativeFrame], Found], /
     if not any(map(is_frame, request.beliefs)):
         return request
     return replace(request, beliefs=[read(entry) if is_frame(entry) else entry for entry in request.beliefs])
+
+
+def as_planned(request: Request, frame: NativeFrame, /) -> NativeFrame:
+    """A frame with null for codes, and strata merged, as in a plan; without a column, which is an error later, it is
+    left as it is.
+    """
+    frame = with_nulls(frame, request.null_values)
+    names = open_table(frame).names
+    if not request.merged or not set(request.given_columns) <= set(names):
+        return frame
+    return merged_frame(frame, request.given_columns, request.merged, label=OTHER)

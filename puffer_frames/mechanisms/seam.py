@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -64,18 +64,6 @@ class CurvePoint:
     """Not a number after a remap, at other scales than the plan's, where its pairs leave secrets out."""
     bound: float
     """No mechanism that sees the value alone has a smaller error; not a number where none is known."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProfilePoint:
-    """A delta at one epsilon under one belief, from both sides."""
-
-    column: str
-    belief: str
-    covered: bool
-    epsilon: float
-    lower: float
-    upper: float
 
 
 def as_epsilons(given: Iterable[float] | None, own: float) -> list[float]:
@@ -305,26 +293,6 @@ class Spread:
         return {name: error / unit if unit > 0 else math.nan for name, unit in units.items()}
 
 
-class Owner(Protocol):
-    """The plan that something fitted is part of."""
-
-    @property
-    def fitted(self) -> Any:
-        """What the mechanism found."""
-
-    @property
-    def kinds(self) -> Mapping[str, str]:
-        """What the columns held."""
-
-    @property
-    def library(self) -> str:
-        """Library of the frame that the plan was made from."""
-
-    @property
-    def left_out(self) -> tuple[str, ...]:
-        """What a plan from a file lacks."""
-
-
 class Fitted(ABC, Generic[S]):
     """What a mechanism found for a request and the counts of a table. It holds exact statistics of every secret."""
 
@@ -339,6 +307,8 @@ class Fitted(ABC, Generic[S]):
     """Rows of the table, complete ones."""
     tag: ClassVar[str] = "Calibration"
     """What its plans are called in a file."""
+    compares: ClassVar[bool] = False
+    """Whether its plans say what another mechanism would cost."""
     unchanged: ClassVar[str] = ""
     """What releases values of the columns, with which nothing is done; empty for noisy values."""
     within: ClassVar[str] = "the loss under the frequencies of these rows is within what was asked for"
@@ -496,20 +466,22 @@ class Fitted(ABC, Generic[S]):
 
     # what else a plan can say
 
-    def curve(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
-        """Scale and error against epsilon."""
+    def curve(self, epsilons: Sequence[float], /, *, left_out: Sequence[str]) -> Iterator[CurvePoint]:
+        """Scale and error at each epsilon; `left_out` is what a plan from a file lacks."""
         raise self._has_no("curve")
 
-    def profile(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
-        """Delta against epsilon."""
+    def deltas(self, *, left_out: Sequence[str]) -> Iterator[tuple[str, bool, Callable[[float], tuple[float, float]]]]:
+        """Per belief: whether the guarantee is under it, and the bounds of delta at an epsilon."""
         raise self._has_no("privacy_profile")
 
-    def robustness(self, plan: Owner, /) -> NativeFrame:
-        """What each belief would need."""
+    def robustness(self, *, left_out: Sequence[str]) -> Mapping[str, list[Any]]:
+        """What each belief would need, as columns."""
         raise self._has_no("robustness")
 
-    def loss_given(self, plan: Owner, frame: NativeFrame, columns: str | Sequence[str], /) -> NativeFrame:
-        """The loss to a reader who sees further columns."""
+    def loss_given(
+        self, frame: NativeFrame, columns: str | Sequence[str], /, *, kinds: Mapping[str, str]
+    ) -> Mapping[str, list[Any]]:
+        """The loss to a reader who sees further columns, as columns; `kinds` is what the columns of the plan held."""
         raise self._has_no("loss_given")
 
     def _has_no(self, what: str) -> ArgumentError:

@@ -168,9 +168,7 @@ def _choose_for(
         clips=clipped,
         empirical=empirical,
         observed=observed or measure_observed(empirical, choice.scale, unrounded, pairs=pairs, noise=noise, rows=rows),
-        wider=measure_wider(
-            counts, choice.scale, unrounded, bounds=ends, radius=radius, pairs=pairs, noise=noise, rows=rows
-        ),
+        wider=measure_wider(counts, choice.scale, unrounded, column, bounds=ends),
     )
 
 
@@ -217,28 +215,22 @@ def again(
     choice: Choice,
     counts: Mapping[Secret, Counts],
     target: Target,
+    column: ColumnRequest,
     /,
     *,
-    noise: NoiseFamily,
-    pairs: Pairs,
-    beliefs: Sequence[BeliefEntry],
-    radius: float,
-    calibration: str,
-    rows: int,
     needed: float,
 ) -> tuple[Choice, bool]:
     """A choice for one noisy copy, from a file, with all that follows from its scale, its model and these counts.
 
-    - `beliefs` (sequence): Those that were asked for. Of side knowledge and other tables a file has no laws: nothing is
-      measured of them.
-    - `calibration`: "exact", where the scale is to be the smallest one, or "theorem".
-    - `needed`: The scale that the fitted model needs, by the file.
+    Of side knowledge and other tables a file has no laws: nothing is measured of them. With "exact" the scale is to be
+    the smallest one. The fitted model `needed` this scale, by the file.
     Returns: The second: whether some belief needs about this scale, as far as its laws are known.
     """
+    noise, pairs, rows, radius, calibration = column.noise, column.pairs, column.rows, column.radius, column.calibration
     exact, empirical = calibration == "exact", observed_belief(counts, radius=radius)
     fitted, scale = empirical if choice.theorem.discrete else choice.priors, choice.scale
     bounds = choice.bounds if choice.clips else None
-    words, known = words_of(beliefs, fitted="" if choice.theorem.discrete else choice.theorem.model)
+    words, known = words_of(column.beliefs, fitted="" if choice.theorem.discrete else choice.theorem.model)
     covered = name_beliefs(
         known,
         fitted=fitted,
@@ -275,9 +267,7 @@ def again(
         beliefs={name: {} for name in words},
         words=words,
         observed=measure_observed(empirical, scale, asked, pairs=pairs, noise=noise, rows=rows),
-        wider=measure_wider(
-            counts, scale, asked, bounds=choice.bounds, radius=radius, pairs=pairs, noise=noise, rows=rows
-        ),
+        wider=measure_wider(counts, scale, asked, column, bounds=choice.bounds),
         none_needed=not scale or (not exact and all(is_private(one, 0.0, asked) for one in engines.values())),
     )
     return found, is_least or not whole
@@ -300,16 +290,7 @@ POPULATION, ANY_LAW = "population", "any law"
 
 
 def measure_wider(
-    counts: Mapping[Secret, Counts],
-    scale: float,
-    target: Target,
-    /,
-    *,
-    bounds: Bounds,
-    radius: float,
-    pairs: Pairs,
-    noise: NoiseFamily,
-    rows: int = 1,
+    counts: Mapping[Secret, Counts], scale: float, target: Target, column: ColumnRequest, /, *, bounds: Bounds
 ) -> dict[str, Verification]:
     """What the engines say of a scale under every law that the table does not refute at 95 %, and under any law at all.
 
@@ -317,13 +298,16 @@ def measure_wider(
     leave the floats.
     """
     found: dict[str, Verification] = {}
+    noise, rows = column.noise, column.rows
     if is_too_wide(*bounds):
         return found
     anything = {secret: LawSet.anything(*bounds) for secret in list(counts)[:2]}  # the same for every pair
     if len(counts) <= FEW_SECRETS:
         with suppress(CalibrationError):
-            band = Population().laws(counts, bounds=bounds, radius=radius)
-            found[POPULATION] = _one_figure(belief_loss(band, pairs=pairs, noise=noise, rows=rows), scale, target)
+            band = Population().laws(counts, bounds=bounds, radius=column.radius)
+            found[POPULATION] = _one_figure(
+                belief_loss(band, pairs=column.pairs, noise=noise, rows=rows), scale, target
+            )
     found[ANY_LAW] = _one_figure(belief_loss(anything, pairs="all", noise=noise, rows=rows), scale, target)
     return found
 
@@ -339,39 +323,36 @@ def _one_figure(loss: Loss, scale: float, target: Target) -> Verification:
 def choose_columns(
     counts: Mapping[str, Mapping[Secret, Counts]],
     target: Target,
+    columns: Mapping[str, ColumnRequest],
     /,
     *,
-    domain: Mapping[str, Bounds],
-    extent: Mapping[str, Bounds],
-    radius: Mapping[str, float],
-    noise: NoiseFamily,
-    pairs: Pairs,
-    allow_zero_noise: bool,
     others: int = 0,
 ) -> dict[str, Choice]:
     """Scales for several columns by the bounded-column rule, each confirmed by the engine for its share.
 
     - `counts` (mapping of column to mapping of secret to (values, counts)): Of the secrets that the pairs name.
     - `target`: Split evenly over the columns: given the coupling the noises compose as in differential privacy.
-    - `domain` (mapping of column to (low, high)): Public bounds; a column without them has its observed range.
-    - `extent` (mapping of column to (low, high)): Ends of each column.
-    - `radius` (mapping of column to float): How far a value may be from the one it was counted as.
-    - `noise`, `pairs`, `allow_zero_noise`: As in `puffer_frames.privatize`.
+    - `columns` (mapping of the same to ColumnRequest): Of one noise and the same pairs; their beliefs are not read.
     - `others`: How many other columns the target is split over, too.
-    Raises CalibrationError where every column is constant, unless `allow_zero_noise`.
+    Raises CalibrationError where every column is constant and there are no others, unless that is allowed.
     """
-    ranges = {name: range_of(groups, domain.get(name), radius=radius[name]) for name, groups in counts.items()}
+    first = next(iter(columns.values()))
+    noise, pairs, allowed = first.noise, first.pairs, first.allow_zero_noise or others > 0
+    ranges = {
+        name: range_of(groups, columns[name].domain, radius=columns[name].radius) for name, groups in counts.items()
+    }
     share = target.share(len(counts) + others)
     if noise == PUBLISHED_FOR:
         parts = Fraction(len(ranges) + others, len(ranges))
         published = bounded_scales({n: up(Fraction(w) * parts) for n, w in ranges.items()}, epsilon=target.epsilon)
     else:
         published = {name: noise.hide(width, share) for name, width in ranges.items()}
-    require_noise(max(published.values()), ["empirical"], target, allow_zero_noise=allow_zero_noise)
+    require_noise(max(published.values()), ["empirical"], target, allow_zero_noise=allowed)
     unrounded, choices = noise.unrounded(share), {}
     for name, groups in counts.items():
-        priors, ends = observed_priors(groups, radius=radius[name]), domain.get(name) or extent[name]
-        belief = "any prior on the domain" if name in domain else "any prior within the observed range"
+        column = replace(columns[name], rows=1)
+        priors, ends = observed_priors(groups, radius=column.radius), column.domain or column.extent
+        belief = f"any prior {'within the observed range' if column.domain is None else 'on the domain'}"
         engine = privacy_loss(priors, pairs=pairs, noise=noise)
         proposal = Proposal(
             theorem=BOUNDED,
@@ -389,10 +370,8 @@ def choose_columns(
             beliefs={belief: priors},
             words={belief: belief},
             bounds=ends,
-            clips=name in domain,
-            wider=measure_wider(
-                groups, choice.scale, unrounded, bounds=ends, radius=radius[name], pairs=pairs, noise=noise
-            ),
+            clips=column.domain is not None,
+            wider=measure_wider(groups, choice.scale, unrounded, column, bounds=ends),
             verified={"empirical": choice.verified[belief]},  # the theorem proves the belief
             empirical=priors,
             observed=choice.verified[belief],

@@ -8,18 +8,16 @@ from dataclasses import dataclass, replace
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.engine import Laws, belief_loss
-from puffer_frames.loss.outcome import Verification, excess_text
+from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import NoiseFamily
-from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.law_set import LawSet, is_too_wide
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import Secret
-from puffer_frames.priors.summary import JointCounts, Summary
 from puffer_frames.scales.choice import Choice, measure
-from puffer_frames.scales.columns import ANY_LAW, FEW_SECRETS, measure_observed, range_of
-from puffer_frames.scales.joint.coupled import any_joint_loss, measured, unrounded
-from puffer_frames.scales.learned import Contamination, LearnedBelief, Population, observed_belief
+from puffer_frames.scales.columns import ANY_LAW, FEW_SECRETS
+from puffer_frames.scales.joint.coupled import any_joint_loss
+from puffer_frames.scales.learned import Contamination, LearnedBelief, Population
 from puffer_frames.scales.search import smallest_scale_of
 from puffer_frames.scales.strata import worst
 
@@ -152,88 +150,6 @@ class Batch:
     def also(self, other: Batch, /) -> Batch:
         """With what another measure of the same rows found to be exceeded."""
         return replace(self, exceeded={**other.exceeded, **self.exceeded})
-
-
-_OF_ONE_COPY = 2.0**-48
-"""More than rounding takes off the scale of one of several noisy copies."""
-
-
-def measure_batch(
-    summaries: Mapping[str, Summary],
-    /,
-    *,
-    scales: Mapping[str, float],
-    known: Mapping[Secret, int],
-    pairs: Pairs,
-    domain: Mapping[str, Bounds],
-    target: Target,
-    noise: NoiseFamily,
-    rows: int = 1,
-    for_range: bool = False,
-) -> Batch:
-    """Measure rows by a plan.
-
-    - `summaries` (mapping of column to Summary): The rows that are measured.
-    - `scales` (mapping of column to float): The scales of the plan, also of other columns that share the target; the
-      plan has `known` (its secrets), `pairs`, `domain`, `target`, `noise`, and `rows`, the number of independent rows
-      of a unit that the losses are for.
-    - `for_range`: Whether one column alone has noise for its range, as several have.
-    Raises CalibrationError for a secret that the plan does not know: nothing was calibrated for it.
-
-    Noise for ranges holds for values within them: several columns are held to these too, beside their shares.
-    """
-    first = next(iter(summaries.values()))
-    present, listed, absent = protected_here(first.counts, known=known, pairs=pairs)
-    observed, exceeded = {}, {}
-    share = target.share(len(scales))
-    asked = noise.unrounded(share)
-    for name, summary in summaries.items():
-        counts = {secret: summary.counts[secret] for secret in present}
-        if (len(scales) > 1 or for_range) and counts:
-            width = range_of(counts, domain.get(name), radius=summary.radius)
-            if noise.hide_on_grid(width, share) > scales[name] * (1 + _OF_ONE_COPY):
-                exceeded[name] = "a wider range than the plan was made for"
-        if len(present) < 2 or not listed:
-            continue
-        belief = observed_belief(counts, radius=summary.radius)
-        found = measure_observed(belief, scales[name], asked, pairs=listed, noise=noise, rows=rows)
-        if found is None:
-            exceeded[name] = "a loss that cannot be computed: too many pairs of secrets"
-            continue
-        observed[name] = found
-        if name not in exceeded and not found.confirms(asked):
-            exceeded[name] = excess_text(found, asked)
-    return Batch(observed=observed, exceeded=exceeded, absent=absent)
-
-
-def measure_joint_batch(
-    joint: JointCounts,
-    /,
-    *,
-    scales: Mapping[str, float],
-    known: Mapping[Secret, int],
-    pairs: Pairs,
-    target: Target,
-    noise: NoiseFamily,
-    levels: Mapping[str, int],
-    rows: int = 1,
-) -> Batch:
-    """As `measure_batch`, for columns whose scales were found together; raises as that does.
-
-    `levels` says how many levels the columns of labels have in the plan, `rows` of how many independent rows of a unit
-    the loss is.
-    """
-    present, listed, absent = protected_here(joint.counts, known=known, pairs=pairs)
-    if len(present) < 2 or not listed:
-        return Batch(observed={}, exceeded={}, absent=absent)
-    counted = replace(joint, counts={secret: joint.counts[secret] for secret in present})
-    asked = unrounded(target, noise=noise, columns=len(scales))
-    used, numbers = [scales[n] for n in joint.columns], {joint.columns.index(n): m for n, m in levels.items()}
-    found, _ = measured(counted, used, asked, pairs=listed, levels=numbers, rows=rows)
-    exceeded = {}
-    if not found.confirms(asked):
-        exceeded[", ".join(joint.columns)] = excess_text(found, asked)
-    return Batch(observed=dict.fromkeys(joint.columns, found), exceeded=exceeded, absent=absent)
 
 
 _ROUNDING = 1e-9

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -37,6 +38,19 @@ _MOST_STATES = 12
 """With more states a bound takes seconds."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesNoiseRequest:
+    """What the noise of counts of series is found for."""
+
+    chains: list[Chain]
+    rows: SeriesRows
+    counts: ReleasedCounts
+    target: Target
+    belief: str
+    noise: NoiseFamily
+    networks: Sequence[BayesianNetwork] = ()
+
+
 def suits_transport(chains: list[Chain], rows: SeriesRows, noise: NoiseFamily, /) -> bool:
     """Whether there is such a bound, in a short time.
 
@@ -54,15 +68,14 @@ def _are_few(rows: SeriesRows, *, from_start: bool) -> bool:
     return not too_many_steps(_SLOWER * times * len(rows.units), len(rows.states))
 
 
-def choose_transported(
-    chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, target: Target, /, *, belief: str, noise: NoiseFamily
-) -> Choice:
+def choose_transported(request: SeriesNoiseRequest, /) -> Choice:
     """The smallest scale at which the bound of `TransportedLoss` is within epsilon, for every series and all chains.
 
     Raises ArgumentError for other noise than Laplace's, and chains that the bound does not take; CalibrationError where
     the chain leaves no state open.
     """
-    engines = transported_losses(chains, rows, counts, noise)
+    rows, counts, target, noise = request.rows, request.counts, request.target, request.noise
+    engines = transported_losses(request.chains, rows, counts, noise)
     if not any(engine.hides for engine in engines):
         raise nothing_to_hide()
     asked = counts.unrounded(target.pure, noise)
@@ -77,8 +90,8 @@ def choose_transported(
         theorem=MECHANISMS["transport"],
         published_scale=None,
         scale=scale,
-        binding_belief=belief,
-        verified={belief: Verification.proved(pure=loss, delta=0.0, epsilon=target.epsilon)},
+        binding_belief=request.belief,
+        verified={request.belief: Verification.proved(pure=loss, delta=0.0, epsilon=target.epsilon)},
         adds_up=False,
     )
 
@@ -157,18 +170,7 @@ _LARGEST_PLACE = 2**62
 """Pieces times the longest series, beyond which times have no number of 64 bits."""
 
 
-def choose_noise(
-    chains: list[Chain],
-    rows: SeriesRows,
-    counts: ReleasedCounts,
-    target: Target,
-    /,
-    *,
-    mechanism: str,
-    belief: str,
-    noise: NoiseFamily,
-    networks: Sequence[BayesianNetwork] = (),
-) -> Choice:
+def choose_noise(request: SeriesNoiseRequest, mechanism: str, /) -> Choice:
     """The scale of a mechanism, for pieces of every length and all chains, or for the nodes of all networks.
 
     Raises ArgumentError for the exact mechanism with several counts, another noise or too long a series.
@@ -178,13 +180,15 @@ def choose_noise(
     noise, of which it says nothing.
     """
     if mechanism == "auto":
-        return _least_noise(chains, rows, counts, target, belief=belief, noise=noise, networks=networks)
+        return _least_noise(request)
+    chains, rows, counts, target = request.chains, request.rows, request.counts, request.target
+    belief, noise, networks = request.belief, request.noise, request.networks
     if networks and mechanism in ("exact", "wasserstein"):
         return exact_of_networks(networks, counts, target, mechanism=mechanism, belief=belief, noise=noise)
     if mechanism in ("exact", "wasserstein"):
-        return _exact(chains, rows, counts, target, mechanism=mechanism, belief=belief, noise=noise)
+        return _exact(request, mechanism)
     if mechanism == "transport":
-        return choose_transported(chains, rows, counts, target, belief=belief, noise=noise)
+        return choose_transported(request)
     held_to = counts.unrounded(target, noise)
     extents = rows.extents(from_start=has_law(chains))
     noise_of = partial(_scale, reach=counts.reach or 1, bins=counts.bins, noise=noise, target=held_to)
@@ -226,22 +230,14 @@ def choose_noise(
     )
 
 
-def _least_noise(
-    chains: list[Chain],
-    rows: SeriesRows,
-    counts: ReleasedCounts,
-    target: Target,
-    *,
-    belief: str,
-    noise: NoiseFamily,
-    networks: Sequence[BayesianNetwork],
-) -> Choice:
+def _least_noise(request: SeriesNoiseRequest) -> Choice:
     """The smallest scale of the mechanisms that find one in a short time; quilts, which add up, where none is less."""
+    chains, rows, counts, networks = request.chains, request.rows, request.counts, request.networks
     asked: list[str] = ["exact"] if networks else []
-    choose = partial(choose_noise, chains, rows, counts, target, belief=belief, noise=noise, networks=networks)
+    choose = partial(choose_noise, request)
     if isinstance(networks, NetworkRange):  # quilts do not cover it
-        return choose(mechanism="exact")
-    if suits_transport(chains, rows, noise):
+        return choose("exact")
+    if suits_transport(chains, rows, request.noise):
         asked.append("transport")
         longest, _ = rows.extents(from_start=has_law(chains))[0]
         if rows.bridges(from_start=has_law(chains)):
@@ -251,9 +247,9 @@ def _least_noise(
     found: list[Choice] = []
     for mechanism in asked:
         with suppress(ArgumentError, CalibrationError):  # too long a series, or a count that tells nothing
-            found.append(choose(mechanism=mechanism))
+            found.append(choose(mechanism))
     if not found:  # nothing else is known
-        return choose(mechanism="quilt")
+        return choose("quilt")
     least = min(choice.scale for choice in found)
     return next(choice for choice in found if choice.scale <= least * _ALIKE)
 
@@ -359,17 +355,10 @@ def _over_extents(
     return tuple(used)
 
 
-def _exact(
-    chains: list[Chain],
-    rows: SeriesRows,
-    counts: ReleasedCounts,
-    target: Target,
-    *,
-    mechanism: str,
-    belief: str,
-    noise: NoiseFamily,
-) -> Choice:
+def _exact(request: SeriesNoiseRequest, mechanism: str) -> Choice:
     """The smallest scale for one count, or that of the largest W-infinity distance of its laws."""
+    chains, rows, counts, target = request.chains, request.rows, request.counts, request.target
+    belief, noise = request.belief, request.noise
     _check_exact(chains, rows, counts, noise, mechanism=mechanism)
     counted = np.array([k == counts.released[-1] for k in range(len(rows.states))])
     known = [chain for chain in chains if isinstance(chain, MarkovChain)]  # a box has none: refused before

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import numpy as np
 
-from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.errors import ArgumentError
 from puffer_frames.loss.displaced import DisplacedLoss, NearbyLoss, PureOnly
 from puffer_frames.loss.engine import belief_loss, privacy_loss
 from puffer_frames.loss.noises.coupled import set_distance
@@ -33,12 +33,11 @@ from puffer_frames.papers.catalogue import (
 )
 from puffer_frames.papers.users import presence_scale, value_scale
 from puffer_frames.priors.law_set import WIDEST, LawSet, is_too_wide
-from puffer_frames.priors.pairs import Pair, Pairs, check_pairs
+from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.priors.series_rows import UnitRows
 from puffer_frames.priors.transport import rows_diameter, w_infinity, w_infinity_diameter
 from puffer_frames.priors.unit_laws import PARTS, SPECKS, UnitLaws, without_specks
-from puffer_frames.scales.choice import Choice, Proposal, choose
 from puffer_frames.scales.learned import LearnedBelief
 
 MOST_UNITS = 400
@@ -237,146 +236,9 @@ def _hide(distance: float, noise: NoiseFamily) -> Condition:
 
 
 LawsArgument: TypeAlias = str | Mapping[Secret, Prior] | LearnedBelief
-DeclaredValues: TypeAlias = tuple[tuple[float, float | None], ...]
 
 
-def choose_scales(
-    rows: UnitRows,
-    target: Target,
-    /,
-    *,
-    asked: tuple[str, ...],
-    protect: str,
-    pairs: str | Iterable[Sequence[Any]],
-    values: DeclaredValues | None,
-    laws: LawsArgument,
-    domain: Bounds | None,
-    belief: str,
-    added: bool,
-    noise: NoiseFamily,
-    calibration: str,
-    integer: bool,
-    allow_zero_noise: bool,
-) -> dict[str, Choice]:
-    """The scale of each statistic that is asked for; several share the target evenly.
-
-    - `asked` (tuple of str): The queries.
-    - `values` (tuple of pairs of values): Those that a unit may report, where these are protected.
-    - `belief`: How the laws of the units are called.
-    - `added`: Whether a unit adds all its rows.
-    - `protect`, `pairs`, `laws`, `domain`, `noise`, `calibration`, `integer`, `allow_zero_noise`: As in
-      `puffer_frames.aggregate`.
-    Raises ArgumentError, ArgumentTypeError, CalibrationError as `aggregate`.
-    """
-    statistics = tuple(dict.fromkeys("sum" if name == "mean" else name for name in asked))
-    counted = "count" in statistics and not (protect == "replacement" and not added)
-    noisy = max(1, len([name for name in statistics if name != "count"]) + counted)
-    share, found = target.share(noisy), {}
-    units = list(laws) if isinstance(laws, Mapping) else rows.units
-    checked = _pairs_of_units(pairs, units) if protect == "replacement" else "all"
-    present = None
-    if protect == "presence" and not (isinstance(pairs, str) and pairs == "all"):
-        present = _listed_units(pairs, rows.units)
-    for statistic in statistics:
-        if values is not None and statistic == "sum":
-            most = float(rows.sizes.max()) if added else 1.0
-            protection = of_values(values, rows=most, noise=noise)
-        elif isinstance(laws, LearnedBelief) and statistic == "sum":
-            sets = _sets(rows, laws, domain=domain)
-            sets = {unit: sets[unit] for unit in present or sets}
-            protection = of_sets(sets, checked if protect == "replacement" else None, noise=noise)
-        else:
-            added_by = contributions(rows, laws, statistic=statistic, added=added)
-            if protect == "replacement":
-                protection = of_replacement(added_by, checked, noise=noise)
-            else:
-                protected = added_by if present is None else added_by.some(present)
-                protection = of_presence(protected, noise=noise)
-        found[statistic] = _choose(
-            protection,
-            share,
-            belief=belief,
-            noise=noise,
-            calibration=calibration,
-            integer=integer,
-            allow_zero_noise=allow_zero_noise,
-        )
-    return found
-
-
-def _choose(
-    protection: Protection,
-    target: Target,
-    *,
-    belief: str,
-    noise: NoiseFamily,
-    calibration: str,
-    integer: bool,
-    allow_zero_noise: bool,
-) -> Choice:
-    held = target.pure if protection.pure_only else target
-    asked = held if integer else noise.unrounded(held)  # integers are on their grid already
-    distance, adds_up_from = protection.distance, 0.0
-    if not protection.fixed:
-        adds_up_from = noise.hide_on_grid(distance, target) if distance < math.inf else math.inf
-    proposal = Proposal(
-        theorem=protection.theorem,
-        engines={belief: protection.engine},
-        published=protection.published(target),
-        on_grid=protection.published(Target(epsilon=asked.epsilon, delta=target.delta)),
-        adds_up_from=adds_up_from,
-        remarks=protection.remarks,
-    )
-    return choose(
-        proposal,
-        target,
-        asked=asked,
-        quoted=target,
-        noise=noise,
-        calibration=calibration,
-        allow_zero_noise=allow_zero_noise,
-    )
-
-
-def _pairs_of_units(pairs: str | Iterable[Sequence[Any]], units: Sequence[Secret]) -> Pairs:
-    """Pairs of units that may replace one another."""
-    if len(units) < 2:
-        raise ArgumentError(
-            "the units",
-            rule="at least two where each may be replaced by another",
-            got=f"{len(units)}",
-            hint='Say protect="presence" to hide whether the one unit is there.',
-        )
-    return check_pairs(pairs, units)
-
-
-def _listed_units(pairs: object, units: Sequence[Secret]) -> list[Secret]:
-    """The units of listed pairs of a unit and None, absent."""
-    found, known = [], set(units)
-    for pair in pairs if isinstance(pairs, Iterable) else [pairs]:
-        entries = list(pair) if isinstance(pair, Iterable) and not isinstance(pair, str) else []
-        named = [entry for entry in entries if entry is not None]
-        if len(entries) != 2 or len(named) != 1:
-            raise ArgumentTypeError(
-                "pairs",
-                rule='pairs of a unit and None (absent) for protect="presence"',
-                got="another pair",
-                hint='Write pairs=[("ann", None)], or leave them out for every unit.',
-            )
-        if not isinstance(named[0], Hashable) or named[0] not in known:
-            raise ArgumentError(
-                "pairs",
-                rule="pairs of units of the frame and None",
-                got=repr(named[0]),
-                hint="Write the unit as it stands in the frame.",
-            )
-        found.append(named[0])
-    if not found:
-        raise ArgumentError("pairs", rule="at least one", got="none", hint="Leave pairs out for every unit.")
-    return list(dict.fromkeys(found))
-
-
-def _sets(rows: UnitRows, belief: LearnedBelief, *, domain: Bounds | None) -> Mapping[Secret, LawSet]:
+def sets_of(rows: UnitRows, belief: LearnedBelief, /, *, domain: Bounds | None) -> Mapping[Secret, LawSet]:
     """What one row of each unit may be like, on the domain or the range of the table."""
     bounds = domain or (float(rows.values.min()), float(rows.values.max()))
     if len(rows.units) > MOST_UNITS or is_too_wide(*bounds):

@@ -23,7 +23,7 @@ from puffer_frames.mechanisms.channel.options import SEEING, Channel
 from puffer_frames.mechanisms.noise import mechanism as noises
 from puffer_frames.mechanisms.noise.fitted import spread_of
 from puffer_frames.mechanisms.noise.options import Noise
-from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_labels, with_merged, with_units
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_labels, with_merged, with_tables, with_units
 from puffer_frames.mechanisms.request import Request, is_joint
 from puffer_frames.mechanisms.seam import ComparedRow, Spread
 from puffer_frames.mechanisms.sequential.options import Sequential
@@ -480,7 +480,7 @@ def _spread(summary: Summary) -> Spread:
 
 def _read_beliefs(asked: Asked, base: Request, coded: tuple[str, ...]) -> Asked:
     """The same with the frames among the beliefs read, once."""
-    read = partial(channels.with_tables, coded=coded) if coded else noises.with_tables
+    read = partial(channels.with_tables, coded=coded) if coded else with_tables
     found = {
         name: read(replace(base, beliefs=[entry])).beliefs[0] if is_frame(entry) else entry
         for name, entry in asked.beliefs.items()

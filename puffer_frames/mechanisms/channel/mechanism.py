@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar, Self, TypeVar, cast
 
 import numpy as np
@@ -15,7 +16,7 @@ from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.summary import sorted_levels
-from puffer_frames.frames.table import CompleteRows, Table, frame_of, open_table
+from puffer_frames.frames.table import CompleteRows, Table, open_table
 from puffer_frames.loss.outcome import Verification, excess_text
 from puffer_frames.mechanisms.batch_report import (
     BEYOND,
@@ -57,25 +58,18 @@ from puffer_frames.mechanisms.seam import (
     ComparedRow,
     CurvePoint,
     Mechanism,
-    Owner,
-    PlanFigures,
-    ProfilePoint,
     Reading,
     Release,
     Spread,
-    as_epsilons,
     from_file,
 )
 from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.channel import TOTAL_BITS, ChannelTable
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.arguments import Target
-from puffer_frames.numbers.presentation import (
-    Rows,
-)
 from puffer_frames.numbers.records import refused
 from puffer_frames.priors.prior import Secret
-from puffer_frames.priors.summary import Level, LevelCounts, Summary, joint_levels
+from puffer_frames.priors.summary import Level, LevelCounts, Summary
 from puffer_frames.scales.cautions import LARGER, warn_of_moved, warn_of_useless
 from puffer_frames.scales.drift import Batch, protected_here
 from puffer_frames.scales.learned import OtherTable
@@ -161,6 +155,7 @@ class FittedChannel(ChannelFit):
     """The weights of a channel, and what they withstand."""
 
     tag: ClassVar[str] = "ChannelCalibration"
+    compares: ClassVar[bool] = True
     unchanged: ClassVar[str] = "a channel, which releases levels of the column"
 
     @property
@@ -195,11 +190,7 @@ class FittedChannel(ChannelFit):
         if useless:
             warn_of_useless(useless, hint=LARGER)
 
-    def text(self, compared: Compared | None, /) -> Rows:
-        return channel_rows(self, compared)
-
-    def figures(self) -> PlanFigures:
-        return channel_figures(self)
+    text, figures = channel_rows, channel_figures
 
     def compared_rows(self, told: ComparedRow, spreads: Mapping[str, Spread], seen: Seen, /) -> list[ComparedRow]:
         channel, target, largest = self.channel, self.request.target, self.largest_loss
@@ -309,47 +300,28 @@ class FittedChannel(ChannelFit):
         check_channel_plan(whole)
         return with_own_words(whole)
 
-    def curve(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
-        """The error against epsilon, and the bound of all that see the value alone."""
-        ascending = as_epsilons(epsilons, self.request.target.epsilon)
+    def curve(self, epsilons: Sequence[float], /, *, left_out: Sequence[str]) -> Iterator[CurvePoint]:
+        """The error at each epsilon, and the bound of all that see the value alone."""
         laws = tuple(laws for belief in self.beliefs.values() for laws in belief.laws)
         if not all(law.counts for belief in laws for law in belief.values()):
             raise from_file("the laws of its beliefs")
-        points = []
-        for epsilon in ascending:
+        for epsilon in epsilons:
             target = Target.of(epsilon, self.request.target.delta)
             channel = find(laws, self.column, target=target, pairs=self.pairs, options=self.options)
-            points.append(
-                CurvePoint(
-                    column=self.name,
-                    epsilon=epsilon,
-                    delta=target.delta,
-                    error=channel.expected_error,
-                    bound=NO_BOUND if self.column.in_cells else channel.lower_bound,
-                )
-            )
-        return frame_of(points, CurvePoint, library=plan.library)
+            bound = NO_BOUND if self.column.in_cells else channel.lower_bound
+            error = channel.expected_error
+            yield CurvePoint(column=self.name, epsilon=epsilon, delta=target.delta, error=error, bound=bound)
 
-    def profile(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
-        """Delta against epsilon, under the observed law and those that the table does not refute."""
+    def deltas(self, *, left_out: Sequence[str]) -> Iterator[tuple[str, bool, Callable[[float], tuple[float, float]]]]:
+        """Under the observed law and those that the table does not refute."""
         counts = {secret: self.column.counts[secret] for secret in self.secrets}
-        points = []
+
+        def at(epsilon: float, *, confidence: float | None) -> tuple[float, float]:
+            found = loss_of_channel(counts, self.channel, pairs=self.pairs, epsilon=epsilon, confidence=confidence)
+            return max(0.0, found.hockey_stick.lower), found.hockey_stick.upper
+
         for belief, confidence in (("empirical", None), ("population", CONFIDENCE)):
-            for epsilon in as_epsilons(epsilons, self.request.target.epsilon):
-                found = loss_of_channel(
-                    counts, self.channel, pairs=self.pairs, epsilon=epsilon, confidence=confidence
-                ).hockey_stick
-                points.append(
-                    ProfilePoint(
-                        column=self.name,
-                        belief=belief,
-                        covered=belief in self.beliefs,
-                        epsilon=epsilon,
-                        lower=max(0.0, found.lower),
-                        upper=found.upper,
-                    )
-                )
-        return frame_of(points, ProfilePoint, library=plan.library)
+            yield belief, belief in self.beliefs, partial(at, confidence=confidence)
 
 
 class ChannelMechanism(Mechanism[Seen]):
@@ -420,17 +392,14 @@ class ChannelMechanism(Mechanism[Seen]):
 
 def with_tables(request: Request, /, *, coded: tuple[str, ...]) -> Request:
     """The request with the frames among its beliefs counted; `coded` are the columns that hold labels."""
-    return with_other_tables(request, lambda frame: _counted(frame, request, coded))
+    roles = Roles(secret=request.secret, public=request.public)
+    roles = roles.counting(coded) if len(coded) > 1 else replace(roles, coded=coded, most_levels=MOST_MERGED)
 
+    def count(frame: NativeFrame) -> Found:
+        rows = open_table(frame).complete(roles, nulls=request.nulls, layout=None)
+        return Seen.of(rows, request, coded=bool(coded)).found
 
-def _counted(frame: NativeFrame, request: Request, coded: tuple[str, ...]) -> Found:
-    """Another table, as its rows are compared with those of the first."""
-    together, roles = len(coded) > 1, Roles(secret=request.secret, public=request.public)
-    roles = roles.counting(coded) if together else replace(roles, coded=coded, most_levels=MOST_MERGED)
-    rows = open_table(frame).complete(roles, nulls=request.nulls, layout=None)
-    if together:
-        return joint_levels(rows.level_counts(request.public[0]), own=len(request.secret))
-    return rows.level_counts(request.public[0]) if coded else rows.summaries(request.domain)[request.public[0]]
+    return with_other_tables(request, count)
 
 
 _UNCHANGED = 1 - 1e-12

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
 from puffer_frames.errors import ArgumentError, CalibrationError
-from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.table import frame_of
 from puffer_frames.loss.engine import belief_loss
 from puffer_frames.mechanisms.channel.best import least_error
 from puffer_frames.mechanisms.noise.fitted import LAWS, NoiseFit
-from puffer_frames.mechanisms.seam import NO_BOUND, CurvePoint, Owner, ProfilePoint, as_epsilons, from_file
+from puffer_frames.mechanisms.seam import NO_BOUND, CurvePoint, Fitted, from_file
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
@@ -32,63 +32,6 @@ REACH = 4.0
 """Noisy values are drawn this many scales beyond the values."""
 
 
-class Planned(Protocol):
-    """A plan of any kind."""
-
-    @property
-    def epsilon(self) -> float:
-        """Privacy parameter epsilon."""
-
-    @property
-    def delta(self) -> float:
-        """Privacy parameter delta."""
-
-    @property
-    def public(self) -> tuple[str, ...]:
-        """Names of the columns to release."""
-
-    @property
-    def secret(self) -> tuple[str, ...]:
-        """Names of the secret columns."""
-
-    @property
-    def channels(self) -> Mapping[str, Any]:
-        """The channel of each column that has one."""
-
-    @property
-    def fitted(self) -> Any:
-        """What the mechanism found."""
-
-    @property
-    def expected_error(self) -> Mapping[str, float]:
-        """Mean absolute error per column."""
-
-    def curve(self, epsilons: Iterable[float] | None = None, /) -> NativeFrame:
-        """Scale and error against epsilon."""
-
-    def privacy_profile(self, epsilons: Iterable[float] | None = None, /) -> NativeFrame:
-        """Delta against epsilon."""
-
-
-class NoisePlan(Planned, Protocol):
-    """A plan of noise."""
-
-    @property
-    def choices(self) -> Mapping[str, Choice]:
-        """The scale and why, per column."""
-
-    @property
-    def noise(self) -> NoiseFamily:
-        """The family of the noise."""
-
-    @property
-    def scales(self) -> Mapping[str, float]:
-        """Scale per column of numbers."""
-
-    def robustness(self) -> NativeFrame:
-        """What each belief loses at the scale."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyColumn:
     """A column of numbers of a plan of noise."""
@@ -102,9 +45,9 @@ class NoisyColumn:
     """The pair of secrets with the largest loss."""
 
     @classmethod
-    def of(cls, plan: NoisePlan, column: str | None, /) -> NoisyColumn:
+    def of(cls, plan: Fitted[Any], column: str | None, /) -> NoisyColumn:
         """Raises ArgumentError for a plan without such a column, and for one from which the frequencies are missing."""
-        names: list[str] = list(getattr(plan, "scales", {}))
+        names = list(plan.scales)
         name = column if column is not None else next(iter(names), "")
         if name not in names:
             listed = f": {', '.join(names)}" if names else ""
@@ -114,7 +57,8 @@ class NoisyColumn:
                 got=repr(name) if name else "none",
                 hint="Name one of these." if names else "Draw pictures.channel(plan) for a channel.",
             )
-        choice, scale = plan.choices[name], plan.scales[name]
+        assert isinstance(plan, NoiseFit)
+        choice, noise = plan.choices[name], plan.noise(plan.scales[name])
         laws = choice.empirical
         if not laws:
             raise ArgumentError(
@@ -122,7 +66,7 @@ class NoisyColumn:
             )
         known = list(laws)
         worst = choice.worst_pair if set(choice.worst_pair) <= set(known) else (known[0], known[-1])
-        return cls(name=name, laws=laws, noise=plan.noise.at(scale) if scale else None, worst=worst)
+        return cls(name=name, laws=laws, noise=noise, worst=worst)
 
     @property
     def extent(self) -> tuple[float, float]:
@@ -190,79 +134,57 @@ MOST_LEVELS_BOUND = 64
 """Beyond this many different values the bound, a linear program for each epsilon, takes more than seconds."""
 
 
-def curve_of(owner: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
-    """Scale and error against epsilon: as `Plan.curve`."""
-    plan: NoiseFit = owner.fitted
-    name, choice = _one_column(owner)
-    asked = as_epsilons(epsilons, plan.request.target.epsilon)
-    for epsilon in asked:
-        plan.request.noise.check(Target.of(epsilon, plan.request.target.delta))
+def curve_of(plan: NoiseFit, epsilons: Sequence[float], /, *, left_out: Sequence[str]) -> Iterator[CurvePoint]:
+    """Scale and error at each epsilon."""
+    name, choice = _one_column(plan, left_out)
+    targets = [Target.of(epsilon, plan.request.target.delta) for epsilon in epsilons]
+    for target in targets:
+        plan.request.noise.check(target)
     engines = {
         belief: belief_loss(laws, pairs=plan.pairs, noise=plan.request.noise, rows=plan.request.repeats.measured)
         for belief, laws in choice.beliefs.items()
     }
-    points = []
-    for epsilon in asked:
-        target = Target.of(epsilon, plan.request.target.delta)
+    for target in targets:
         published, scale = _scales_at(plan, choice, engines, target)
-        points.append(
-            CurvePoint(
-                column=name,
-                epsilon=epsilon,
-                delta=target.delta,
-                published_scale=published,
-                scale=scale,
-                published_error=_error(plan, name, published),
-                error=_error(plan, name, scale),
-                bound=_bound(plan, name, choice, target),
-            )
+        yield CurvePoint(
+            column=name,
+            epsilon=target.epsilon,
+            delta=target.delta,
+            published_scale=published,
+            scale=scale,
+            published_error=_error(plan, name, published),
+            error=_error(plan, name, scale),
+            bound=_bound(plan, name, choice, target),
         )
-    return frame_of(points, CurvePoint, library=owner.library)
 
 
-def profile_of(owner: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
-    """The delta of the scale that is used, at every epsilon: as `Plan.privacy_profile`."""
-    plan: NoiseFit = owner.fitted
-    name, choice = _one_column(owner)
+def deltas_of(
+    plan: NoiseFit, /, *, left_out: Sequence[str]
+) -> Iterator[tuple[str, bool, Callable[[float], tuple[float, float]]]]:
+    """The delta of the scale that is used, under each belief and at any epsilon."""
+    _, choice = _one_column(plan, left_out)
     noise, repeats = plan.request.noise, plan.request.repeats
-    asked, factor = as_epsilons(epsilons, plan.request.target.epsilon), repeats.factor(noise)
+    factor, values = repeats.factor(noise), repeats.measured * repeats.copies
     used = choice.scale / factor * (1 - 2.0**-50) if factor > 1 else choice.scale
-    points = []
     for belief, laws in all_laws(choice).items():
-        try:
-            engine = belief_loss(
-                laws, pairs="all" if belief == "any law" else plan.pairs, noise=noise, rows=repeats.measured
-            )
-        except CalibrationError:  # too many pairs
-            continue
-        for epsilon in asked:
-            lower, upper = _delta(engine, used, epsilon, noise, values=repeats.measured * repeats.copies)
-            points.append(
-                ProfilePoint(
-                    column=name,
-                    belief=belief,
-                    covered=belief in choice.beliefs,
-                    epsilon=epsilon,
-                    lower=lower,
-                    upper=upper,
-                )
-            )
-    return frame_of(points, ProfilePoint, library=owner.library)
+        pairs = "all" if belief == "any law" else plan.pairs
+        with suppress(CalibrationError):  # too many pairs
+            engine = belief_loss(laws, pairs=pairs, noise=noise, rows=repeats.measured)
+            yield belief, belief in choice.beliefs, partial(_delta, engine, used, noise=noise, values=values)
 
 
-def _one_column(owner: Owner) -> tuple[str, Choice]:
+def _one_column(plan: NoiseFit, left_out: Sequence[str]) -> tuple[str, Choice]:
     """The column of a plan that has its laws; raises CalibrationError."""
-    if owner.fitted.strata is not None or len(owner.fitted.choices) > 1:
+    if plan.strata is not None or len(plan.choices) > 1:
         raise CalibrationError(
             "the plan",
             rule="one of a single column without given columns, for what it would be at other epsilons",
             got="another one",
             hint="Say puffer_frames.compare(frame, secret=..., public=..., epsilon=[0.5, 1, 2]).",
         )
-    if LAWS in owner.left_out:
+    if LAWS in left_out:
         raise from_file(LAWS)
-    choices: Mapping[str, Choice] = owner.fitted.choices
-    return next(iter(choices.items()))
+    return next(iter(plan.choices.items()))
 
 
 def _scales_at(plan: NoiseFit, choice: Choice, engines: Mapping[str, Any], target: Target) -> tuple[float, float]:
@@ -304,7 +226,7 @@ def _bound(plan: NoiseFit, name: str, choice: Choice, target: Target) -> float:
     return least_error(summary, target, pairs=plan.pairs) * share  # rows of secrets that are not listed may have none
 
 
-def _delta(engine: Any, scale: float, epsilon: float, noise: NoiseFamily, *, values: int) -> tuple[float, float]:
+def _delta(engine: Any, scale: float, epsilon: float, *, noise: NoiseFamily, values: int) -> tuple[float, float]:
     """Bounds of the delta at an epsilon; rounding the values to the grid costs a little of both."""
     lost, share = noise.rounding
     lower = engine.hockey_stick(scale, epsilon=epsilon).bracket.lower

@@ -15,9 +15,9 @@ from puffer_frames.errors import ArgumentError, CalibrationError, PufferError
 from puffer_frames.frames.columns import NativeFrame, as_names
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.summary import sorted_levels
-from puffer_frames.frames.table import open_table, small_frame
+from puffer_frames.frames.table import open_table
 from puffer_frames.loss.engine import Laws, belief_loss
-from puffer_frames.loss.outcome import Verification
+from puffer_frames.loss.outcome import Verification, excess_text
 from puffer_frames.mechanisms.batch_report import (
     BEYOND,
     RECALIBRATE,
@@ -31,10 +31,9 @@ from puffer_frames.mechanisms.batch_report import (
     rows_found,
 )
 from puffer_frames.mechanisms.file_checks import agree, check_columns, is_close
-from puffer_frames.mechanisms.noise.fitted import NoiseFit, kind_of_stratum, larger
-from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, as_planned
-from puffer_frames.mechanisms.request import Request
-from puffer_frames.mechanisms.seam import Owner
+from puffer_frames.mechanisms.noise.fitted import NoiseFit, as_columns, kind_of_stratum, larger
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
+from puffer_frames.mechanisms.request import Request, as_planned
 from puffer_frames.noise.column_noise import unknown_stratum
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.records import refused
@@ -56,11 +55,11 @@ from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Counts, JointCounts, Summary
 from puffer_frames.scales.beliefs import learn
 from puffer_frames.scales.choice import Choice, measure
-from puffer_frames.scales.columns import again, choose_columns
-from puffer_frames.scales.drift import Batch, is_within, measure_batch, measure_joint_batch, protected_here
+from puffer_frames.scales.columns import again, choose_columns, measure_observed, range_of
+from puffer_frames.scales.drift import Batch, is_within, protected_here
 from puffer_frames.scales.joint.columns import bounded_labels
-from puffer_frames.scales.joint.coupled import prior_of
-from puffer_frames.scales.learned import OtherTable
+from puffer_frames.scales.joint.coupled import measured, prior_of, unrounded
+from puffer_frames.scales.learned import OtherTable, observed_belief
 from puffer_frames.scales.strata import Strata, StrataChoices, Stratum
 
 F = TypeVar("F", bound=NoiseFit)
@@ -119,38 +118,61 @@ def measure_part(plan: NoiseFit, seen: RowsSeen, scales: Mapping[str, float], /,
     if seen.joint is None:
         return _measure_columns(plan, seen, used, target, for_range=for_range)
     all_scales = {n: s / factor for n, s in plan.all_scales.items() if n in plan.levels} | used
-    found = measure_joint_batch(
-        seen.joint,
-        scales=all_scales,
-        known=plan.rows_per_secret,
-        pairs=plan.pairs,
-        target=target,
-        noise=request.noise,
-        levels={name: len(found) for name, found in plan.levels.items()},
-        rows=request.repeats.measured,
-    )
+    found = _measure_rows(plan, seen.joint, all_scales, target)
     if not seen.summaries or plan.is_joint:
         return found
     return found.also(_measure_columns(plan, seen, all_scales, target, for_range=for_range))
 
 
+_OF_ONE_COPY = 2.0**-48
+"""More than rounding takes off the scale of one of several noisy copies."""
+
+
 def _measure_columns(
     plan: NoiseFit, seen: RowsSeen, scales: Mapping[str, float], target: Target, *, for_range: bool
 ) -> Batch:
-    """Each column by itself, in cells as narrow as those of the plan."""
+    """Each column of numbers by itself, in cells as narrow as those of the plan; all that have scales share the target.
+
+    Noise for ranges holds for values within them: several columns are held to these too, beside their shares.
+    """
     known = {name: choice.empirical.values() for name, choice in plan.choices.items() if name in seen.summaries}
     seen = seen.in_widths({name: 2 * max(prior.radius for prior in priors) for name, priors in known.items()})
-    return measure_batch(
-        seen.summaries,
-        scales=scales,
-        known=plan.rows_per_secret,
-        pairs=plan.pairs,
-        domain=plan.clipped,
-        target=target,
-        noise=plan.request.noise,
-        rows=plan.request.repeats.measured,
-        for_range=for_range,
-    )
+    first, noise, rows = next(iter(seen.summaries.values())), plan.request.noise, plan.request.repeats.measured
+    present, listed, absent = protected_here(first.counts, known=plan.rows_per_secret, pairs=plan.pairs)
+    observed, exceeded = {}, {}
+    share = target.share(len(scales))
+    asked = noise.unrounded(share)
+    for name, summary in seen.summaries.items():
+        counts = {secret: summary.counts[secret] for secret in present}
+        if (len(scales) > 1 or for_range) and counts:
+            width = range_of(counts, plan.clipped.get(name), radius=summary.radius)
+            if noise.hide_on_grid(width, share) > scales[name] * (1 + _OF_ONE_COPY):
+                exceeded[name] = "a wider range than the plan was made for"
+        if len(present) < 2 or not listed:
+            continue
+        belief = observed_belief(counts, radius=summary.radius)
+        found = measure_observed(belief, scales[name], asked, pairs=listed, noise=noise, rows=rows)
+        if found is None:
+            exceeded[name] = "a loss that cannot be computed: too many pairs of secrets"
+            continue
+        observed[name] = found
+        if name not in exceeded and not found.confirms(asked):
+            exceeded[name] = excess_text(found, asked)
+    return Batch(observed=observed, exceeded=exceeded, absent=absent)
+
+
+def _measure_rows(plan: NoiseFit, joint: JointCounts, scales: Mapping[str, float], target: Target) -> Batch:
+    """Whole rows, of columns whose scales were found together."""
+    present, listed, absent = protected_here(joint.counts, known=plan.rows_per_secret, pairs=plan.pairs)
+    if len(present) < 2 or not listed:
+        return Batch(observed={}, exceeded={}, absent=absent)
+    counted = replace(joint, counts={secret: joint.counts[secret] for secret in present})
+    asked = unrounded(target, noise=plan.request.noise, columns=len(scales))
+    levels = {joint.columns.index(name): len(found) for name, found in plan.levels.items()}
+    used, rows = [scales[name] for name in joint.columns], plan.request.repeats.measured
+    found, _ = measured(counted, used, asked, pairs=listed, levels=levels, rows=rows)
+    exceeded = {} if found.confirms(asked) else {", ".join(joint.columns): excess_text(found, asked)}
+    return Batch(observed=dict.fromkeys(joint.columns, found), exceeded=exceeded, absent=absent)
 
 
 def restated(plan: F, /) -> F:
@@ -260,12 +282,7 @@ def _restated_column(plan: NoiseFit) -> dict[str, Choice]:
         ),
         summary.counts,
         target_of(plan),
-        noise=request.noise,
-        pairs=plan.pairs,
-        beliefs=request.beliefs,
-        radius=summary.radius,
-        calibration=request.calibration,
-        rows=request.repeats.measured,
+        as_columns(request, {name: summary}, plan.pairs)[name],
         needed=choice.scale_per_belief.get("fitted", 0.0) / factor,
     )
     if choice.left_out is not None:
@@ -285,17 +302,10 @@ def _restated_ranges(plan: NoiseFit) -> dict[str, Choice]:
     target, summaries = target_of(plan), plan.summaries
     found = {}
     if summaries:
-        found = choose_columns(
-            {name: summary.counts for name, summary in summaries.items()},
-            target,
-            domain=request.domain,
-            extent={name: plan.choices[name].bounds or summary.extent for name, summary in summaries.items()},
-            radius={name: summary.radius for name, summary in summaries.items()},
-            noise=request.noise,
-            pairs=plan.pairs,
-            allow_zero_noise=True,
-            others=len(plan.levels),
-        )
+        columns = as_columns(replace(request, allow_zero_noise=True), summaries, plan.pairs)
+        columns = {name: replace(one, extent=plan.choices[name].bounds or one.extent) for name, one in columns.items()}
+        counts = {name: summary.counts for name, summary in summaries.items()}
+        found = choose_columns(counts, target, columns, others=len(plan.levels))
     found |= bounded_labels(_labels_alone(plan), target.share(len(plan.choices))) if plan.levels else {}
     restated = {}
     for name, choice in plan.choices.items():
@@ -421,9 +431,10 @@ MOST_STRATA = 10_000
 """Different values of the columns together, at most."""
 
 
-def loss_given(owner: Owner, frame: NativeFrame, columns: str | Sequence[str], /) -> NativeFrame:
+def losses_given(
+    plan: NoiseFit, frame: NativeFrame, columns: str | Sequence[str], /, *, kinds: Mapping[str, str]
+) -> Mapping[str, list[Any]]:
     """The loss to a reader who sees further columns: as `Plan.loss_given`."""
-    plan: NoiseFit = owner.fitted
     request = plan.request
     frame = as_planned(request, frame)
     table = open_table(frame)
@@ -438,7 +449,7 @@ def loss_given(owner: Owner, frame: NativeFrame, columns: str | Sequence[str], /
         )
     given = (*request.given_columns, *more)
     roles = Roles.of(secret=request.secret, public=request.public, given=given)
-    check_columns(table, request, roles, kinds=owner.kinds)
+    check_columns(table, request, roles, kinds=kinds)
     asked = replace(request, given=Strata(given), given_columns=given)
     rows = table.complete(asked.counting(roles), nulls=request.nulls, layout=None)
     seen = RowsSeen.for_plan(rows, asked, plan.clipped, joint=plan.is_joint)
@@ -452,8 +463,7 @@ def loss_given(owner: Owner, frame: NativeFrame, columns: str | Sequence[str], /
     own = [(z, n, loss, _told(plan, counts, whole[z[: len(request.given_columns)]])) for z, n, counts, loss in found]
     own.sort(key=lambda row: (-1.0 if math.isnan(row[2]) else row[2], row[3]), reverse=True)
     shown: dict[str, list[Any]] = {name: [str(row[0][k]) for row in own] for k, name in enumerate(given)}
-    shown |= {"rows": [row[1] for row in own], "loss": [row[2] for row in own], "told": [row[3] for row in own]}
-    return small_frame(shown, library=owner.library)
+    return shown | {"rows": [row[1] for row in own], "loss": [row[2] for row in own], "told": [row[3] for row in own]}
 
 
 def _measured(plan: NoiseFit, part: RowsSeen, given: tuple[Any, ...]) -> tuple[int, dict[Secret, int], float]:

@@ -25,7 +25,7 @@ from puffer_frames.numbers.threads import one_blas_thread
 from puffer_frames.papers.catalogue import BOUNDED, JOINT, PUBLISHED_FOR
 from puffer_frames.priors.pairs import Pairs, by_column, check_pairs, pairs_within
 from puffer_frames.priors.prior import Secret
-from puffer_frames.priors.summary import Counts, Level, Summary
+from puffer_frames.priors.summary import Level, Summary
 from puffer_frames.scales.cautions import (
     warn_of_far_values,
     warn_of_few_rows,
@@ -350,7 +350,7 @@ def _of_one_value(
     counts = {c: {label: summary.counts[label] for label in named} for c, summary in summaries.items()}
     if len(request.public) > 1:
         check_several(theorem=request.theorem, components=request.components, beliefs=request.beliefs)
-        return _by_ranges(request, counts, summaries, target, pairs=pairs, others=0)
+        return choose_columns(counts, target, as_columns(request, summaries, pairs))
     name = request.public[0]
     sizes = rows.rows_per_secret.values()
     is_better_exact = sum(sizes) <= _FEW_ROWS or target.delta * min(sizes) >= _MANY_ROWS  # than from cells
@@ -377,19 +377,27 @@ def _of_one_value(
 
 def _of_one_column(request: Request, summary: Summary, target: Target, *, pairs: Pairs, named: list[Secret]) -> Choice:
     """For the only public column, of numbers."""
-    column = ColumnRequest(
-        noise=request.noise,
-        pairs=pairs,
-        beliefs=request.beliefs,
-        domain=request.domain.get(request.public[0]),
-        extent=summary.extent,
-        radius=summary.radius,
-        calibration=request.calibration,
-        allow_zero_noise=request.allow_zero_noise,
-        rows=request.repeats.measured,
-    )
+    (column,) = as_columns(request, {request.public[0]: summary}, pairs).values()
     counts = {label: summary.counts[label] for label in named}
     return choose_column(counts, target, column, theorem=request.theorem, components=request.components)
+
+
+def as_columns(request: Request, summaries: Mapping[str, Summary], pairs: Pairs, /) -> dict[str, ColumnRequest]:
+    """What is asked for of each column of numbers, and where its values lie."""
+    return {
+        name: ColumnRequest(
+            noise=request.noise,
+            pairs=pairs,
+            beliefs=request.beliefs,
+            domain=request.domain.get(name),
+            extent=summary.extent,
+            radius=summary.radius,
+            calibration=request.calibration,
+            allow_zero_noise=request.allow_zero_noise,
+            rows=request.repeats.measured,
+        )
+        for name, summary in summaries.items()
+    }
 
 
 def _for_ranges(
@@ -401,33 +409,11 @@ def _for_ranges(
     counts = {c: {label: summary.counts[label] for label in named} for c, summary in rows.summaries.items()}
     found: dict[str, Choice] = {}
     if counts:
-        found = _by_ranges(request, counts, rows.summaries, target, pairs=pairs, others=len(request.labels))
+        columns = as_columns(request, rows.summaries, pairs)
+        found = choose_columns(counts, target, columns, others=len(request.labels))
     there = replace(rows.joint, counts={secret: rows.joint.counts[secret] for secret in named})
     found |= bounded_labels(there, target.share(len(request.public)))
     return {name: found[name] for name in request.public}
-
-
-def _by_ranges(
-    request: Request,
-    counts: Mapping[str, Mapping[Secret, Counts]],
-    summaries: Mapping[str, Summary],
-    target: Target,
-    *,
-    pairs: Pairs,
-    others: int,
-) -> dict[str, Choice]:
-    """Columns of numbers, beside so many others that have the same share of what is asked for."""
-    return choose_columns(
-        counts,
-        target,
-        others=others,
-        domain=request.domain,
-        extent={c: summary.extent for c, summary in summaries.items()},
-        radius={c: summary.radius for c, summary in summaries.items()},
-        noise=request.noise,
-        pairs=pairs,
-        allow_zero_noise=request.allow_zero_noise or others > 0,
-    )
 
 
 MOST_STRATA = 2_000

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, ClassVar, Self
 
-from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError, CalibrationError, WideNoiseWarning, warn
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalRows
 from puffer_frames.frames.roles import Roles, RowOrder
-from puffer_frames.frames.table import CompleteRows, Table, open_table, small_frame
+from puffer_frames.frames.table import CompleteRows, Table
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding
 from puffer_frames.mechanisms.channel.best import error_in_few_cells
 from puffer_frames.mechanisms.file_checks import check_columns
 from puffer_frames.mechanisms.noise.certificate import release_certificate
 from puffer_frames.mechanisms.noise.checks import check_plan, with_own_words
-from puffer_frames.mechanisms.noise.curves import curve_of, profile_of
+from puffer_frames.mechanisms.noise.curves import curve_of, deltas_of
 from puffer_frames.mechanisms.noise.drift import (
     findings_of,
-    loss_given,
+    losses_given,
     measure_rows,
     restated,
     target_of,
@@ -31,9 +30,9 @@ from puffer_frames.mechanisms.noise.drift import (
 )
 from puffer_frames.mechanisms.noise.fitted import LAWS, NoiseFit, choices_of, lean, spread_of, whole
 from puffer_frames.mechanisms.noise.options import Noise
-from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_labels, with_merged, with_units
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, read_rows, with_labels, with_units
 from puffer_frames.mechanisms.noise.text import plan_figures, plan_rows
-from puffer_frames.mechanisms.request import Found, Request, RowsRequest, is_joint, with_other_tables
+from puffer_frames.mechanisms.request import Request, RowsRequest, is_joint
 from puffer_frames.mechanisms.seam import (
     ADDS_UP,
     NO_RULE,
@@ -41,10 +40,7 @@ from puffer_frames.mechanisms.seam import (
     Compared,
     ComparedRow,
     Mechanism,
-    Owner,
-    PlanFigures,
     Reading,
-    Release,
     Spread,
     from_file,
 )
@@ -59,10 +55,10 @@ from puffer_frames.numbers.presentation import Rows
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Summary
-from puffer_frames.scales.cautions import LARGER, warn_of_moved, warn_of_useless
+from puffer_frames.scales.cautions import LARGER, warn_of_useless
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import ANY_LAW, POPULATION
-from puffer_frames.scales.drift import Batch, joint_leanings, leanings, strata_leanings
+from puffer_frames.scales.drift import joint_leanings, leanings, strata_leanings
 from puffer_frames.scales.learned import replaced_rows
 from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.strata import StrataChoices, Stratum
@@ -145,6 +141,9 @@ class FittedNoise(NoiseFit):
         """Name of the theorem."""
         return next(iter(self.choices.values())).theorem.name
 
+    figures, certificate, lean = plan_figures, release_certificate, lean
+    measure, curve, deltas, loss_given = measure_rows, curve_of, deltas_of, losses_given
+
     # fields of `Choice`, where one column is released
     published_scale = property(attrgetter("choice.published_scale"))
     published_loss = property(attrgetter("choice.published_loss"))
@@ -173,9 +172,6 @@ class FittedNoise(NoiseFit):
 
     def text(self, compared: Compared | None, /) -> Rows:
         return plan_rows(self)
-
-    def figures(self) -> PlanFigures:
-        return plan_figures(self)
 
     def compared_rows(self, told: ComparedRow, spreads: Mapping[str, Spread], seen: RowsSeen, /) -> list[ComparedRow]:
         """Of each column; `told` names a theorem where it has a condition for this belief."""
@@ -228,9 +224,6 @@ class FittedNoise(NoiseFit):
     def rows_of(self, seen: RowsSeen, /) -> dict[Secret, int]:
         return seen.rows_of_secrets(len(self.request.secret), given=self.request.given is not None)
 
-    def measure(self, seen: RowsSeen, /) -> Batch:
-        return measure_rows(self, seen)
-
     def findings(self, seen: RowsSeen, rows: CompleteRows, /) -> list[Finding]:
         return findings_of(self, seen, rows.summaries({}) if self.clipped else seen.summaries)
 
@@ -260,26 +253,14 @@ class FittedNoise(NoiseFit):
         parts = tuple(_at_scales(self, asked, scales, key=key) for scales in strata.scales.values())
         return (ByStratum(given=strata.given, strata=tuple(strata.choices), parts=parts),)
 
-    def certificate(self, release: Release, /) -> Certificate:
-        return release_certificate(self, release)
-
-    def lean(self) -> tuple[Self, tuple[str, ...]]:
-        return lean(self)
-
     def checked(self) -> Self:
         check_plan(self)
         return restated(whole(with_own_words(self)))
 
-    def curve(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
-        return curve_of(plan, epsilons)
-
-    def profile(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
-        return profile_of(plan, epsilons)
-
-    def robustness(self, plan: Owner, /) -> NativeFrame:
+    def robustness(self, *, left_out: Sequence[str]) -> Mapping[str, list[Any]]:
         repeats, noise, target = self.request.repeats, self.request.noise, target_of(self)
         factor = repeats.factor(noise)
-        if LAWS in plan.left_out and self.strata is None and not self.is_joint:
+        if LAWS in left_out and self.strata is None and not self.is_joint:
             raise from_file(LAWS, for_what="what other beliefs need")
         if self.strata is not None:
             parts = {name: strata_leanings(c, delta=self.request.target.delta) for name, c in self.choices.items()}
@@ -292,7 +273,7 @@ class FittedNoise(NoiseFit):
                 for name, choice in self.choices.items()
             }
         needs = [(name, leaning) for name, part in parts.items() for leaning in part]
-        columns: dict[str, list[Any]] = {
+        return {
             "column": [name for name, _ in needs],
             "belief": [need.belief for _, need in needs],
             "covered": [need.covered for _, need in needs],
@@ -301,10 +282,6 @@ class FittedNoise(NoiseFit):
             "first": [str(need.pair[0]) for _, need in needs],
             "second": [str(need.pair[1]) for _, need in needs],
         }
-        return small_frame(columns, library=plan.library)
-
-    def loss_given(self, plan: Owner, frame: NativeFrame, columns: str | Sequence[str], /) -> NativeFrame:
-        return loss_given(plan, frame, columns)
 
 
 class NoiseMechanism(Mechanism[RowsSeen]):
@@ -330,14 +307,7 @@ class NoiseMechanism(Mechanism[RowsSeen]):
     def read(
         self, request: Request, frame: NativeFrame, table: Table, asked: RowsRequest | None, /
     ) -> Reading[RowsSeen]:
-        """Count the rows by value, or whole rows."""
-        request, frame, table = with_merged(request, frame, table)
-        request = with_units(with_tables(request), table)
-        roles, layout = (request.roles(), None) if asked is None else (request.counting(asked.roles), asked.layout)
-        rows = table.complete(roles, nulls=request.nulls, layout=layout)
-        seen = RowsSeen.of(rows, request)
-        warn_of_moved(rows, seen.summaries, request.domain)
-        return Reading(request=request, frame=frame, table=table, rows=rows, seen=seen)
+        return read_rows(request, frame, table, asked)
 
     def fit(self, request: Request, seen: RowsSeen, /) -> FittedNoise:
         return FittedNoise.of(request, seen)
@@ -356,26 +326,6 @@ def noise_instead(request: Request, summary: Summary, /, *, pairs: Pairs, secret
         return Compared(noise=0.0, remap=0.0)
     noise = request.noise.at(choice.scale)
     return Compared(noise=noise.expected_absolute_error, remap=Remap.pooled(summary, noise).expected_error)
-
-
-def with_tables(request: Request, /) -> Request:
-    """The request with the frames among its beliefs counted, where their rows are compared."""
-    if len(request.public) > 1 and not is_joint(request):
-        return request
-    return with_other_tables(request, lambda frame: _counted(frame, request))
-
-
-def _counted(frame: NativeFrame, request: Request) -> Found:
-    """Another table, as its rows are compared with those of the first."""
-    roles = request.counting(Roles(secret=request.secret, public=request.public))
-    rows = open_table(frame).complete(roles, nulls=request.nulls, layout=None)
-    if request.labels:
-        joint = RowsSeen.of(rows, replace(request, beliefs=())).joint
-        assert joint is not None
-        return joint
-    if len(request.public) > 1:
-        return rows.joint_counts(request.domain, {})
-    return rows.summaries(request.domain)[request.public[0]]
 
 
 def _refuse_levels(request: Request) -> None:

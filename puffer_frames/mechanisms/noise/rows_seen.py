@@ -12,16 +12,19 @@ import numpy as np
 from puffer_frames.errors import ArgumentError, CalibrationError, WideNoiseWarning, warn
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalTable
-from puffer_frames.frames.null_values import merged_frame, with_nulls
+from puffer_frames.frames.null_values import merged_frame
+from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.summary import least_width, most_filled, sort_key, width_of_few
 from puffer_frames.frames.table import CompleteRows, Table, open_table
 from puffer_frames.frames.units import UnitSizes
-from puffer_frames.mechanisms.request import Request, is_joint
+from puffer_frames.mechanisms.request import Found, Request, RowsRequest, is_joint, with_other_tables
+from puffer_frames.mechanisms.seam import Reading
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import by_column, check_pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import OTHER, JointCounts, Summary, labelled, of_levels
+from puffer_frames.scales.cautions import warn_of_moved
 from puffer_frames.scales.strata import Stratum
 
 
@@ -364,12 +367,32 @@ def _merged(rows: Mapping[Stratum, Sequence[int]], *, minimum: int) -> tuple[Str
     return tuple(small)
 
 
-def as_planned(request: Request, frame: NativeFrame, /) -> NativeFrame:
-    """A frame with null for codes, and strata merged, as in a plan; without a column, which is an error later, it is
-    left as it is.
-    """
-    frame = with_nulls(frame, request.null_values)
-    names = open_table(frame).names
-    if not request.merged or not set(request.given_columns) <= set(names):
-        return frame
-    return merged_frame(frame, request.given_columns, request.merged, label=OTHER)
+def with_tables(request: Request, /) -> Request:
+    """The request with the frames among its beliefs counted, where their rows are compared."""
+    if len(request.public) > 1 and not is_joint(request):
+        return request
+    return with_other_tables(request, lambda frame: _counted(frame, request))
+
+
+def _counted(frame: NativeFrame, request: Request) -> Found:
+    """Another table, as its rows are compared with those of the first."""
+    roles = request.counting(Roles(secret=request.secret, public=request.public))
+    rows = open_table(frame).complete(roles, nulls=request.nulls, layout=None)
+    if request.labels:
+        joint = RowsSeen.of(rows, replace(request, beliefs=())).joint
+        assert joint is not None
+        return joint
+    if len(request.public) > 1:
+        return rows.joint_counts(request.domain, {})
+    return rows.summaries(request.domain)[request.public[0]]
+
+
+def read_rows(request: Request, frame: NativeFrame, table: Table, asked: RowsRequest | None, /) -> Reading[RowsSeen]:
+    """Count the rows by value, or whole rows."""
+    request, frame, table = with_merged(request, frame, table)
+    request = with_units(with_tables(request), table)
+    roles, layout = (request.roles(), None) if asked is None else (request.counting(asked.roles), asked.layout)
+    rows = table.complete(roles, nulls=request.nulls, layout=layout)
+    seen = RowsSeen.of(rows, request)
+    warn_of_moved(rows, seen.summaries, request.domain)
+    return Reading(request=request, frame=frame, table=table, rows=rows, seen=seen)

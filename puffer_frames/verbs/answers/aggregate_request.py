@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from puffer_frames.numbers.arguments import Target, check_flag, check_word
 from puffer_frames.priors.prior import FloatArray
 from puffer_frames.scales.choice import check_calibration
 from puffer_frames.scales.learned import POPULATION, LearnedBelief, Population
-from puffer_frames.scales.units import DeclaredValues, LawsArgument
+from puffer_frames.scales.units import LawsArgument
 from puffer_frames.verbs.answers.checks import (
     PROTECTIONS,
     check_asked,
@@ -34,6 +34,8 @@ from puffer_frames.verbs.answers.checks import (
     check_values,
 )
 from puffer_frames.verbs.requests import AggregateArguments, Drawing
+
+DeclaredValues: TypeAlias = tuple[tuple[float, float | None], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -14,6 +15,7 @@ from puffer_frames.certificates.build import of_choices, of_table
 from puffer_frames.certificates.facts import Facts
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.sentences import warnings_of
+from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.frames.coded import plain_label
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.null_values import coded, codes_text
@@ -22,12 +24,23 @@ from puffer_frames.loss.presence import NOTHING
 from puffer_frames.noise.laplace import DiscreteLaplace
 from puffer_frames.noise.stream import Purpose, ReleaseKey
 from puffer_frames.noise.totals import COLUMNS, AnswerNoise, AnswerRow, answer_row, exact_sum, quotient_row, with_noise
+from puffer_frames.numbers.arguments import Target
+from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
 from puffer_frames.priors.series_rows import UnitRows
 from puffer_frames.scales.cautions import warn_of_impossible, warn_of_weakness
-from puffer_frames.scales.choice import Choice
+from puffer_frames.scales.choice import Choice, Proposal, choose
 from puffer_frames.scales.learned import LearnedBelief
-from puffer_frames.scales.units import choose_scales, contributions, units_ruled_out
+from puffer_frames.scales.units import (
+    Protection,
+    contributions,
+    of_presence,
+    of_replacement,
+    of_sets,
+    of_values,
+    sets_of,
+    units_ruled_out,
+)
 from puffer_frames.verbs.answers.aggregate_request import AggregateRequest
 from puffer_frames.verbs.answers.checks import (
     Replay,
@@ -308,24 +321,99 @@ def _curve(table: Table, several: Sequence[AggregateArguments]) -> NativeFrame:
 
 
 def _choices(request: AggregateRequest, rows: UnitRows) -> dict[str, Choice]:
-    """The scale of each statistic."""
+    """The scale of each statistic that is asked for; several share the target evenly."""
     request.check_values(rows.values)
-    return choose_scales(
-        rows,
-        request.target,
-        asked=request.queries,
-        protect=request.protect,
-        pairs=request.pairs,
-        values=request.values,
-        laws=request.laws,
-        domain=request.domain,
-        belief=request.belief,
-        added=request.added,
-        noise=request.noise,
+    laws, values, added, noise = request.laws, request.values, request.added, request.noise
+    statistics = tuple(dict.fromkeys("sum" if name == "mean" else name for name in request.queries))
+    replaced = request.protect == "replacement"
+    counted = "count" in statistics and not (replaced and not added)
+    share = request.target.share(max(1, len([name for name in statistics if name != "count"]) + counted))
+    units = list(laws) if isinstance(laws, Mapping) else rows.units
+    checked = _pairs_of_units(request.pairs, units) if replaced else "all"
+    present = None
+    if request.protect == "presence" and not (isinstance(request.pairs, str) and request.pairs == "all"):
+        present = _listed_units(request.pairs, rows.units)
+    found = {}
+    for statistic in statistics:
+        if values is not None and statistic == "sum":
+            most = float(rows.sizes.max()) if added else 1.0
+            protection = of_values(values, rows=most, noise=noise)
+        elif isinstance(laws, LearnedBelief) and statistic == "sum":
+            sets = sets_of(rows, laws, domain=request.domain)
+            sets = {unit: sets[unit] for unit in present or sets}
+            protection = of_sets(sets, checked if replaced else None, noise=noise)
+        else:
+            added_by = contributions(rows, laws, statistic=statistic, added=added)
+            if replaced:
+                protection = of_replacement(added_by, checked, noise=noise)
+            else:
+                protected = added_by if present is None else added_by.some(present)
+                protection = of_presence(protected, noise=noise)
+        found[statistic] = _chosen(protection, share, request)
+    return found
+
+
+def _chosen(protection: Protection, target: Target, request: AggregateRequest) -> Choice:
+    noise, held = request.noise, target.pure if protection.pure_only else target
+    asked = held if request.integer else noise.unrounded(held)  # integers are on their grid already
+    distance, adds_up_from = protection.distance, 0.0
+    if not protection.fixed:
+        adds_up_from = noise.hide_on_grid(distance, target) if distance < math.inf else math.inf
+    proposal = Proposal(
+        theorem=protection.theorem,
+        engines={request.belief: protection.engine},
+        published=protection.published(target),
+        on_grid=protection.published(Target(epsilon=asked.epsilon, delta=target.delta)),
+        adds_up_from=adds_up_from,
+        remarks=protection.remarks,
+    )
+    return choose(
+        proposal,
+        target,
+        asked=asked,
+        quoted=target,
+        noise=noise,
         calibration=request.calibration,
-        integer=request.integer,
         allow_zero_noise=request.allow_zero_noise,
     )
+
+
+def _pairs_of_units(pairs: str | Iterable[Sequence[Any]], units: Sequence[Secret]) -> Pairs:
+    """Pairs of units that may replace one another."""
+    if len(units) < 2:
+        raise ArgumentError(
+            "the units",
+            rule="at least two where each may be replaced by another",
+            got=f"{len(units)}",
+            hint='Say protect="presence" to hide whether the one unit is there.',
+        )
+    return check_pairs(pairs, units)
+
+
+def _listed_units(pairs: object, units: Sequence[Secret]) -> list[Secret]:
+    """The units of listed pairs of a unit and None, absent."""
+    found, known = [], set(units)
+    for pair in pairs if isinstance(pairs, Iterable) else [pairs]:
+        entries = list(pair) if isinstance(pair, Iterable) and not isinstance(pair, str) else []
+        named = [entry for entry in entries if entry is not None]
+        if len(entries) != 2 or len(named) != 1:
+            raise ArgumentTypeError(
+                "pairs",
+                rule='pairs of a unit and None (absent) for protect="presence"',
+                got="another pair",
+                hint='Write pairs=[("ann", None)], or leave them out for every unit.',
+            )
+        if not isinstance(named[0], Hashable) or named[0] not in known:
+            raise ArgumentError(
+                "pairs",
+                rule="pairs of units of the frame and None",
+                got=repr(named[0]),
+                hint="Write the unit as it stands in the frame.",
+            )
+        found.append(named[0])
+    if not found:
+        raise ArgumentError("pairs", rule="at least one", got="none", hint="Leave pairs out for every unit.")
+    return list(dict.fromkeys(found))
 
 
 def _noise(request: AggregateRequest, scale: float) -> AnswerNoise | None:

@@ -33,7 +33,7 @@ from puffer_frames.scales.cautions import FEWEST_ROWS, warn_of_impossible, warn_
 from puffer_frames.scales.chains import believed_chains
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.networks import rivals_of
-from puffer_frames.scales.series import choose_noise
+from puffer_frames.scales.series import SeriesNoiseRequest, choose_noise
 from puffer_frames.scales.series_counts import ReleasedCounts
 from puffer_frames.verbs.answers.checks import Replay, curve_of, errors_at, one_by_one
 from puffer_frames.verbs.answers.series_request import (
@@ -286,16 +286,16 @@ def _chains(request: SeriesRequest, arguments: HistogramArguments, rows: SeriesR
 def _choice(request: SeriesRequest, chains: list[Chain], rows: SeriesRows, released: ReleasedCounts) -> Choice:
     """The scale of the counts."""
     share = request.target.share(2 if request.both else 1)
-    return choose_noise(
-        chains,
-        rows,
-        released,
-        share,
-        mechanism=request.mechanism,
+    asked = SeriesNoiseRequest(
+        chains=chains,
+        rows=rows,
+        counts=released,
+        target=share,
         belief=request.belief,
         noise=request.noise,
         networks=request.networks,
     )
+    return choose_noise(asked, request.mechanism)
 
 
 def _curve(table: Table, several: Sequence[HistogramArguments], compared: Sequence[str]) -> NativeFrame:

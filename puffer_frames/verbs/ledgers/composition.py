@@ -61,8 +61,6 @@ def rounding_cost(certificate: Certificate, name: str, /) -> Fraction:
     return Fraction(PUBLISHED_FOR.rounding[0]) * Fraction(first[name]) / Fraction(certificate.scales[name])
 
 
-CHANNEL = "channel"
-"""Theorem of a column of labels that is released by itself."""
 _OF_CAPS = 1 + Fraction(1, 2**48)
 """More than the rounding of 1 / cap adds to a ratio."""
 _ROUNDING = 1 + 1e-6
@@ -397,7 +395,7 @@ def _planned(certificates: Sequence[Certificate]) -> Composition | None:
     if any(each.given for each in certificates):  # whose scales differ from stratum to stratum
         return None
     for base in certificates:
-        if base.theorem == CHANNEL or base.releases == 1 or base.noise not in (PUBLISHED_FOR.title, Gaussian().title):
+        if base.releases == 1 or base.noise not in (PUBLISHED_FOR.title, Gaussian().title):
             continue
         local = [one for one in certificates if one is not base and _has_noise_for_ranges(one) and not one.delta]
         for beside in ([], local if "empirical" in base.beliefs else []):
@@ -439,11 +437,11 @@ def _is_of_table(belief: str, certificate: Certificate) -> bool:
 def _has_room(base: Certificate, planned: Sequence[Certificate]) -> bool:
     """Whether a plan for several releases covers these."""
     scales = _all_scales(base)
-    if len(planned) > base.releases or any(one.theorem == CHANNEL for one in planned):
-        return False
-    if any(set(_all_scales(one)) - set(scales) for one in planned):
+    if len(planned) > base.releases:
         return False
     if any(one.noise != base.noise or one.facts.clipped != base.facts.clipped for one in planned):
+        return False
+    if any(set(_all_scales(one)) - set(scales) for one in planned):
         return False
     power = 1 if base.noise == PUBLISHED_FOR.title else 2
     return all(_used(planned, column, scale, power) <= base.releases for column, scale in scales.items())
@@ -506,7 +504,7 @@ def _total(place: int, certificates: Sequence[Certificate]) -> Fraction | None:
     total = asked = as_written(base.epsilon)
     for each in (*certificates[:place], *certificates[place + 1 :]):
         own = _all_scales(each)
-        if each.noise == title and each.theorem != CHANNEL and set(own) <= set(scales):
+        if each.noise == title and set(own) <= set(scales):
             moved = [(scales[column], scale) for column, scale in own.items() if scales[column]]
             if not all(scale for _, scale in moved):
                 return None

@@ -11,14 +11,24 @@ import numpy as np
 
 from puffer_frames.errors import ArgumentTypeError, CalibrationError
 from puffer_frames.frames.table import small_rows
-from puffer_frames.mechanisms.noise.curves import NoisePlan, NoisyColumn, Planned, columns_of
+from puffer_frames.mechanisms.noise.curves import NoisyColumn, columns_of
 from puffer_frames.numbers.arguments import check_count, check_epsilon
 from puffer_frames.numbers.presentation import plain, upper_text
 from puffer_frames.papers.quilt.influence import FixedStart, stationary_influence
 from puffer_frames.priors.markov import MarkovChain
 from puffer_frames.priors.prior import FloatArray
 from puffer_frames.verbs.pictures.matrices import channel, distributions
-from puffer_frames.verbs.pictures.style import COLOURS, GREY, SMALL, finish, new_axes, new_sheet, short, told_apart
+from puffer_frames.verbs.pictures.style import (
+    COLOURS,
+    GREY,
+    SMALL,
+    Planned,
+    finish,
+    new_axes,
+    new_sheet,
+    short,
+    told_apart,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -229,7 +239,7 @@ def _score(card: int, told: float, epsilon: float) -> float:
 _MOST_PAIRS = 30
 
 
-def loss(plan: NoisePlan, /, *, column: str | None = None, ax: Axes | None = None) -> Axes:
+def loss(plan: Planned, /, *, column: str | None = None, ax: Axes | None = None) -> Axes:
     r"""Draw the log-ratio of the densities of two secrets along the released value, with the band of epsilon.
 
     .. math:: \log f_s(y) - \log f_t(y)
@@ -254,7 +264,7 @@ def loss(plan: NoisePlan, /, *, column: str | None = None, ax: Axes | None = Non
     >>> pictures.loss(plan).get_ylabel()
     'log-ratio of densities'
     """
-    found, ax = NoisyColumn.of(plan, column), new_axes(ax)
+    found, ax = NoisyColumn.of(plan.fitted, column), new_axes(ax)
     y = found.released
     ax.axhspan(-plan.epsilon, plan.epsilon, color=COLOURS[5], alpha=0.18, linewidth=0)
     for edge in (-plan.epsilon, plan.epsilon):
@@ -276,7 +286,7 @@ def loss(plan: NoisePlan, /, *, column: str | None = None, ax: Axes | None = Non
     return finish(ax, title=title, x=f"released {short(found.name, most=40)}", y="log-ratio of densities")
 
 
-def robustness(plan: NoisePlan, /, *, column: str | None = None, ax: Axes | None = None) -> Axes:
+def robustness(plan: Planned, /, *, column: str | None = None, ax: Axes | None = None) -> Axes:
     """Draw what each belief loses at the scale of a plan, beside what was asked for.
 
     Alt text: a bar per belief, from the observed law to any law at all; bars of beliefs that the guarantee covers are

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from puffer_frames.errors import ArgumentError
-from puffer_frames.mechanisms.noise.curves import NoisePlan, NoisyColumn, Planned, coarse, coupling
+from puffer_frames.mechanisms.noise.curves import NoisyColumn, coarse, coupling
 from puffer_frames.numbers.presentation import level_text
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
-from puffer_frames.verbs.pictures.style import COLOURS, SMALL, finish, new_axes, new_sheet, short, told_apart
+from puffer_frames.verbs.pictures.style import COLOURS, SMALL, Planned, finish, new_axes, new_sheet, short, told_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ MOST_SECRETS = 3
 _MOST_BINS = 40
 
 
-def distributions(plan: NoisePlan, /, *, column: str | None = None, ax: Axes | None = None) -> Axes:
+def distributions(plan: Planned, /, *, column: str | None = None, ax: Axes | None = None) -> Axes:
     """Draw the law of a column given each secret, as it is and with the noise of a plan.
 
     Alt text: for each of up to three secrets a filled outline, the density of the values of the table, and a line in
@@ -46,7 +46,7 @@ def distributions(plan: NoisePlan, /, *, column: str | None = None, ax: Axes | N
     >>> pictures.distributions(plan).get_xlabel()
     'score'
     """
-    found, ax = NoisyColumn.of(plan, column), new_axes(ax)
+    found, ax = NoisyColumn.of(plan.fitted, column), new_axes(ax)
     secrets = found.shown(MOST_SECRETS)
     edges = coarse(np.concatenate([law.means for law in found.laws.values()]), _MOST_BINS)
     for k, secret in enumerate(secrets):
@@ -186,7 +186,7 @@ def channel(plan: Planned, /, *, ax: Axes | None = None) -> Axes:
 
 
 def transport(
-    plan: NoisePlan | Mapping[Secret, Prior],
+    plan: Planned | Mapping[Secret, Prior],
     /,
     *,
     pair: Sequence[Secret] | None = None,
@@ -221,7 +221,7 @@ def transport(
     if isinstance(plan, Mapping):
         laws, worst, words = plan, tuple(plan)[:2], ["value"]
     else:
-        found = NoisyColumn.of(plan, column)
+        found = NoisyColumn.of(plan.fitted, column)
         laws, worst, words = found.laws, found.worst, [short(found.name), short(", ".join(plan.secret))]
     first, second = (*(worst if pair is None else pair), None, None)[:2]
     if not all(isinstance(laws.get(one), Prior) and laws[one].is_discrete for one in (first, second)):

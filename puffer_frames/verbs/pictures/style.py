@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from puffer_frames.errors import ArgumentTypeError, MissingPackageError
+from puffer_frames.mechanisms.seam import Fitted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,3 +79,14 @@ def _matplotlib() -> Any:
             hint='Install it: pip install "puffer_frames[plot]".',
         ) from None
     return pyplot
+
+
+class Planned(Protocol):
+    """A plan of any kind."""
+
+    @property
+    def fitted(self) -> Fitted[Any]:
+        """What the mechanism found."""
+
+    def __getattr__(self, name: str, /) -> Any:
+        """What it says."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,14 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.files import write_text
 from puffer_frames.frames.null_values import codes_text
 from puffer_frames.frames.roles import Roles
-from puffer_frames.frames.table import check_library, library_of, open_table
+from puffer_frames.frames.table import check_library, library_of, open_table, small_frame
 from puffer_frames.loss.outcome import Verification
+from puffer_frames.mechanisms import registry
 from puffer_frames.mechanisms.arguments import CalibrateArguments
 from puffer_frames.mechanisms.batch_report import BatchReport, more_rows, moved_text, refused_by, report_of
 from puffer_frames.mechanisms.file_checks import check_checksum, check_kinds, kinds_of
-from puffer_frames.mechanisms.noise.rows_seen import as_planned
-from puffer_frames.mechanisms.request import Request, RowsRequest
-from puffer_frames.mechanisms.seam import Compared, Fitted
+from puffer_frames.mechanisms.request import Request, RowsRequest, as_planned
+from puffer_frames.mechanisms.seam import Compared, CurvePoint, Fitted, as_epsilons
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.arguments import check_flag
 from puffer_frames.numbers.presentation import Bars, Printed, Rows, plain, shown_names
@@ -309,7 +309,10 @@ class Plan(Printed):
         >>> plan.curve([0.2, 0.5])[["published_scale", "scale", "bound"]].round(3).values.tolist()
         [[5.0, 1.189, 0.216], [2.0, 0.47, 0.055]]
         """
-        return self.fitted.curve(self, epsilons)
+        asked = as_epsilons(epsilons, self.epsilon)
+        points = list(self.fitted.curve(asked, left_out=self.left_out))
+        names = [each.name for each in fields(CurvePoint)]
+        return small_frame({name: [getattr(point, name) for point in points] for name in names}, library=self.library)
 
     @short_traceback
     def privacy_profile(self, epsilons: Iterable[float] | None = None, /) -> NativeFrame:
@@ -353,7 +356,10 @@ class Plan(Printed):
         >>> found[found["belief"] == "empirical"][["epsilon", "upper"]].round(3).values.tolist()
         [[0.1, 0.06], [0.5, 0.0]]
         """
-        return self.fitted.profile(self, epsilons)
+        asked, names = as_epsilons(epsilons, self.epsilon), ("column", "belief", "covered", "epsilon", "lower", "upper")
+        column, found = ", ".join(self.public), self.fitted.deltas(left_out=self.left_out)
+        rows = [(column, belief, covered, each, *at(each)) for belief, covered, at in found for each in asked]
+        return small_frame({name: [row[k] for row in rows] for k, name in enumerate(names)}, library=self.library)
 
     @short_traceback
     def robustness(self) -> NativeFrame:
@@ -390,12 +396,12 @@ class Plan(Printed):
         >>> plan.robustness()[["belief", "scale"]].round(2).to_dict("list")
         {'belief': ['empirical', 'population', 'contaminated', 'any law'], 'scale': [0.47, 3.66, 2.28, 8.0]}
         """
-        return self.fitted.robustness(self)
+        return small_frame(self.fitted.robustness(left_out=self.left_out), library=self.library)
 
     @short_traceback
     def loss_given(self, frame: NativeFrame, /, columns: str | Sequence[str]) -> NativeFrame:
         """Rows, rows per secret, and the loss of the noisy values among them."""
-        return self.fitted.loss_given(self, frame, columns)
+        return small_frame(self.fitted.loss_given(frame, columns, kinds=self.kinds), library=self.library)
 
     plot = short_traceback(sheet)
 
@@ -507,7 +513,7 @@ class Plan(Printed):
             "kinds": self.kinds,
         }
         parts["left_out"] = tuple(dict.fromkeys((*self.left_out, *left_out)))
-        if fitted.tag == _COMPARED:
+        if fitted.compares:
             parts["compared"] = self.compared
         form = codec()
         return {TAG: fitted.tag, **{name: form.plain(part) for name, part in parts.items()}}
@@ -532,9 +538,6 @@ class Plan(Printed):
 
 _MOST_NAMED = 20
 """Columns that the title names."""
-_COMPARED = "ChannelCalibration"
-"""Plans of this name in a file say what another mechanism would cost."""
-_NAMES = ("Calibration", _COMPARED)
 _PARTS = {"plan": Fitted, "checksum": str, "library": str, "kinds": Mapping, "left_out": tuple}
 
 
@@ -544,7 +547,8 @@ def _believed(found: Any, /) -> Plan:
     Raises PlanFileError for anything else, and for a plan whose parts do not agree.
     """
     tag = found.get(TAG) if isinstance(found, dict) else None
-    if tag not in _NAMES:
+    kinds = (kind for mechanism in registry.MECHANISMS for kind in mechanism.records.values())
+    if tag not in {kind.tag for kind in kinds if issubclass(kind, Fitted)}:
         raise refused("something else than a plan")
     form = codec()
     try:
