@@ -90,7 +90,11 @@ CHANNEL_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "channel-missing": ("done", "A missing value is a level like the others, and may be released for any."),
     "channel-merged": ("done", "Rare levels were merged into one before that."),
     "channel-cells": ("done", "Values were put into cells first; the released levels are medians of the cells."),
-    "channel-clipped": ("done", "Values beyond the domain were moved to its ends first."),
+    "channel-clipped": (
+        "done",
+        "Values beyond the domain were moved to its ends first. What is said here of changed values and of errors is "
+        "of the moved ones.",
+    ),
     "channel-draw": (
         "technical",
         "How the levels are drawn: each with 62 random bits, which come from AES-256 in counter mode, a standard "
@@ -199,6 +203,11 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "table-numbers": (
         "done",
         "Of {what} a cell of values was drawn, and one value of the cell is released: exact values are not kept.",
+    ),
+    "table-other-rows": (
+        "done",
+        "Numbers that the rows of the plan did not have were replaced by the nearest that they had, and computed "
+        "columns by what is computed: what is said here of changed values is not of these.",
     ),
     "table-derived": ("done", "Columns that are functions of others were computed from the release of these: {what}."),
 }

@@ -255,6 +255,8 @@ class Plan(Printed):
             - "drift": the Kolmogorov-Smirnov distance of the law of a column given a secret to that of the plan (of
               labels in their alphabetical order), and what it exceeds by chance in 5 % of all cases at most.
             - "beyond the domain" (or the range of the plan): rows whose value is clipped, where it is.
+            - "other values": rows of a whole table whose number the plan does not know, or computes otherwise: they are
+              replaced.
 
         Raises
         ------
