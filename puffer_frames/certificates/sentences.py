@@ -368,7 +368,10 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "The rows of the table had the order of the first release: of this, kept columns and the law of its noise were "
         "checked.",
     ),
-    "measured-of-one": ("measured", "The losses that were measured are those of one row of a {unit}."),
+    "measured-of-one": (
+        "measured",
+        "The losses that were measured under each belief are those of one row of a {unit}.",
+    ),
     "measured-of-unit": (
         "measured",
         "The losses that were measured are bounds for {rows} rows of a {unit} together: the law of the loss of one row "

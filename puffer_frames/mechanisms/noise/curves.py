@@ -229,16 +229,21 @@ def profile_of(owner: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame
     noise, repeats = plan.request.noise, plan.request.repeats
     asked, factor = as_epsilons(epsilons, plan.request.target.epsilon), repeats.factor(noise)
     used = choice.scale / factor * (1 - 2.0**-50) if factor > 1 else choice.scale
-    points = []
+    points, rows = [], max(repeats.measured, repeats.shares)
+    if rows > 1 and repeats.assumed == "any":
+        raise CalibrationError(
+            "the plan",
+            rule='without Unit(..., rows="any"), of whose rows no law is known',
+            got="one with it",
+            hint="Print the plan: it has epsilon whatever the law.",
+        )
     for belief, laws in all_laws(choice).items():
         try:
-            engine = belief_loss(
-                laws, pairs="all" if belief == "any law" else plan.pairs, noise=noise, rows=repeats.measured
-            )
+            engine = belief_loss(laws, pairs="all" if belief == "any law" else plan.pairs, noise=noise, rows=rows)
         except CalibrationError:  # too many pairs
             continue
         for epsilon in asked:
-            lower, upper = _delta(engine, used, epsilon, noise, values=repeats.measured * repeats.copies)
+            lower, upper = _delta(engine, used, epsilon, noise, values=rows * repeats.copies)
             points.append(
                 ProfilePoint(
                     column=name,

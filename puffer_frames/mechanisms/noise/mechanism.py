@@ -51,6 +51,7 @@ from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.cautions import warn_of_moved
 from puffer_frames.scales.choice import Choice
+from puffer_frames.scales.columns import ANY_LAW
 from puffer_frames.scales.drift import Batch, joint_leanings, leanings, strata_leanings
 from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.strata import Stratum
@@ -262,7 +263,9 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
             "belief": [need.belief for _, need in needs],
             "covered": [need.covered for _, need in needs],
             "scale": [need.scale for _, need in needs],
-            "loss": [need.loss for _, need in needs],
+            "loss": [
+                repeats.of_unit(need.loss, any_law=need.belief == ANY_LAW, delta=target.delta) for _, need in needs
+            ],
             "first": [str(need.pair[0]) for _, need in needs],
             "second": [str(need.pair[1]) for _, need in needs],
         }

@@ -421,7 +421,28 @@ class Plan(Printed):
 
     @short_traceback
     def loss_given(self, frame: NativeFrame, /, columns: str | Sequence[str]) -> NativeFrame:
-        """Rows, rows per secret, and the loss of the noisy values among them."""
+        """What the noisy values lose to a reader who sees further columns, too, for each value of these.
+
+        Parameters
+        ----------
+        frame : a frame of any kind
+            With the columns of the plan, and these.
+        columns : column name or several
+
+        Returns
+        -------
+        frame
+            A row per joint value of the given columns of the plan and these, the largest loss first: the number of
+            rows, the "loss" of the noisy values among them (with units, of all rows of a unit that have this value),
+            and how far the columns alone change the log-odds of a protected pair ("told"). A loss is a delta where the
+            plan has one.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError, ColumnNotFoundError, CalibrationError, PriorError
+            For columns that are given ones already, a plan of another mechanism, one of units of whose rows nothing is
+            assumed, and a frame that it does not know.
+        """
         return self.fitted.loss_given(self, frame, columns)
 
     plot = short_traceback(plot_plan)
