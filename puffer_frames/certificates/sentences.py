@@ -391,7 +391,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "given": (
         "proved",
-        "The guarantee is given {given}, released as it was: beyond what {given} tells by itself, the released values "
+        "The guarantee is given {given}, released {how}: beyond what {given} tells by itself, the released values "
         "change the odds of two secrets by at most the factor above, for secrets that occur with the same {given}.",
     ),
     "cells": (

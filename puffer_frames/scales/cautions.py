@@ -179,6 +179,18 @@ def warn_of_strange(columns: Mapping[str, float], /) -> None:
     )
 
 
+def warn_of_one_stratum(given: Sequence[str], /, *, strata: int, minimum: int) -> None:
+    """Warn of given columns of which nothing is left."""
+    warn(
+        SuspectValuesWarning(
+            f"the given column{'s' * (len(given) > 1)} {', '.join(map(repr, given))}",
+            f"will say 'other' in all rows: all {strata:,} strata were merged, for too few had {minimum:,} rows "
+            "of each secret",
+            hint="Leave given out, take a smaller minimum, or merge rare secrets.",
+        )
+    )
+
+
 def warn_of_far_values(name: str, found: Summary, /) -> None:
     """Warn of a value far from all others that comes often, as a code for missing values does (9999, -999)."""
     values, counts = _pooled(found)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from puffer_frames.certificates.fields import Fields, WholeTable
 from puffer_frames.certificates.report.markup import EMPTY, Bar, bars
 from puffer_frames.certificates.report.words import Claim, claim
+from puffer_frames.certificates.statement import of_given
 from puffer_frames.certificates.text import channel_texts, headline, scale_text
 from puffer_frames.numbers.presentation import at_most, plain, rounded_up, shown, shown_names
 
@@ -42,7 +43,7 @@ def column_rows(certificate: Fields, /) -> list[tuple[str, ...]]:
     fates = (
         (drawn, "each value was replaced by a random one of its column, often by its own"),
         (tuple(derived), f"computed from the released {shown_names(tuple(dict.fromkeys(derived.values())))}"),
-        (certificate.given, "released as it was; the guarantee is beyond what it tells"),
+        (certificate.given, f"released {of_given(certificate.statements)}; the guarantee is beyond what it tells"),
         (certificate.kept, beside if certificate.answers else f"{beside}, outside the guarantee"),
     )
     blank = [EMPTY] * (len(column_heads(certificate)) - 2)

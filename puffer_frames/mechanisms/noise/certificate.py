@@ -13,7 +13,7 @@ from puffer_frames.certificates.facts import CELLS, Facts, Joint, RowsOfUnit, en
 from puffer_frames.certificates.of_release import absent_secrets, left_out, seen, weak
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.sentences import say
-from puffer_frames.certificates.statement import Statement
+from puffer_frames.certificates.statement import Statement, how_given
 from puffer_frames.certificates.text import odds_of
 from puffer_frames.frames.stamps.fingerprint import fingerprint_text
 from puffer_frames.loss.outcome import excess_text, measured_text
@@ -307,7 +307,7 @@ def _of_units(facts: ReleaseFacts) -> Iterator[Statement]:
 def _of_strata(facts: ReleaseFacts, strata: StrataChoices) -> Iterator[Statement]:
     """What follows from conditioning on columns."""
     given, count = shown_names(strata.given), f"{len(strata.choices):,}"
-    yield say("given", given=given)
+    yield say("given", given=given, how=how_given(merged=bool(facts.request.merged)))
     yield say("given-alone", given=given)
     lacking, present = strata.lacking, len(strata.choices)
     if facts.batch is not None:

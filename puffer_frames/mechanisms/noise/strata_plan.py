@@ -23,6 +23,7 @@ from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Counts, Summary
+from puffer_frames.scales.cautions import warn_of_one_stratum
 from puffer_frames.scales.choice import Choice, require_noise
 from puffer_frames.scales.columns import ColumnRequest, check_several, choose_column, choose_columns
 from puffer_frames.scales.drift import protected_here
@@ -217,7 +218,7 @@ def with_merged(request: Request, frame: NativeFrame, table: Table, /) -> tuple[
     A stratum is small that has fewer rows than the minimum of a secret that is protected, also none. One that has the
     label in all its columns joins them. Where they are small together, too, the smallest of the others do.
 
-    Raises ArgumentError for given columns of other than text, and where no strata are left.
+    Raises ArgumentError for given columns of other than text.
     """
     if request.given is None or not request.given.merge:
         return request, frame, table
@@ -238,6 +239,8 @@ def with_merged(request: Request, frame: NativeFrame, table: Table, /) -> tuple[
     merged = _merged(rows, minimum=request.given.minimum)
     if not merged:
         return request, frame, table
+    if len(merged) == len(rows):
+        warn_of_one_stratum(request.given_columns, strata=len(rows), minimum=request.given.minimum)
     changed = merged_frame(frame, request.given_columns, merged, label=OTHER)
     return replace(request, merged=merged), changed, open_table(changed)
 
