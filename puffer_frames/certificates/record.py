@@ -320,7 +320,7 @@ def _losses(certificate: Fields, name: str) -> list[tuple[str, float, str]]:
     observed = certificate.observed[name]
     upper = (observed.hockey_stick if certificate.delta else observed.pure_loss).upper
     wider = {} if certificate.facts.other_rows else certificate.wider.get(name, {})  # of the table of the plan
-    of_one = any(one.key == "measured-of-one" for one in certificate.statements)  # the others are of all rows of a unit
+    of_one = certificate.facts.rows_of_unit in ("independent", "any") and not certificate.delta  # others: of all rows
     found = {"observed, a row" if of_one else "observed law": rounded_up(upper, digits=_DIGITS)} | dict(wider)
     return [(_short(law), loss, f"{loss:.4g}" if math.isfinite(loss) else "no bound") for law, loss in found.items()]
 

@@ -128,6 +128,9 @@ def test_figures_beside_the_guarantee_are_of_all_rows_of_a_unit(delta):
     most = delta or 1.0
     assert found["empirical"] == pytest.approx(most, rel=1e-3)
     assert most < found["population"] <= found["any law"]
+    assert {laws: loss for laws, loss, _ in plan.fitted.figures().losses}["the observed law"] == pytest.approx(
+        most, rel=0.01
+    )
     wider = certificate_of(plan.release(frame)).wider["x"]
     assert {laws: loss for laws, loss in found.items() if laws in wider} == pytest.approx(wider, rel=0.1)
     assert plan.loss_given(frame.assign(one="same"), "one")["loss"][0] == pytest.approx(most, rel=1e-3)

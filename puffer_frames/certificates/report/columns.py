@@ -169,6 +169,7 @@ def robustness(certificate: Fields, /) -> list[tuple[str, float, str]]:
         elif not certificate.answers and not (channel and word == "any law"):
             alone = certificate.facts.whole_rows or bool(certificate.strata)
             reason = "possible for one column by itself only" if alone else "too many secrets, or no bound was found"
+            reason = "nothing is assumed of the rows of a unit" if certificate.facts.rows_of_unit == "any" else reason
             rows.append((laws, math.nan, f"not computed: {reason}"))
     caps = [found.get("cap") for found in certificate.channels.values()]
     if caps and channel and not any("any law" in found for found in certificate.wider.values()):

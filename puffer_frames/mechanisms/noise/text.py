@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from puffer_frames.errors import CalibrationError, WideNoiseWarning, warn
-from puffer_frames.loss.outcome import measured_text
+from puffer_frames.loss.outcome import Verification, measured_text
 from puffer_frames.mechanisms.channel.best import empirical_laws, find
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.channel.problem import in_cells
 from puffer_frames.mechanisms.noise.curves import NoisyColumn
 from puffer_frames.mechanisms.noise.drift import target_of
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
-from puffer_frames.mechanisms.seam import ColumnError, PlanFigures, loss_bars, loss_of
+from puffer_frames.mechanisms.seam import ColumnError, PlanFigures, loss_bars
 from puffer_frames.noise.channel import changed_share
 from puffer_frames.numbers.presentation import (
     Rows,
@@ -355,6 +355,12 @@ def plan_figures(plan: NoiseFit, /) -> PlanFigures:
     return PlanFigures(whom=whom, what=what, errors=tuple(errors), losses=tuple(_losses(plan)))
 
 
+def _of_unit(plan: NoiseFit, found: Verification, *, any_law: bool) -> float:
+    """What is lost of all rows of a unit, where a plan has units, as it was asked for."""
+    delta = plan.request.target.delta
+    return plan.request.repeats.of_unit(found.loss(delta=delta).upper, any_law=any_law, delta=delta)
+
+
 def _losses(plan: NoiseFit) -> list[tuple[str, float, str]]:
     """The largest loss of any column, under each kind of law."""
     if plan.strata is not None:
@@ -368,11 +374,12 @@ def _losses(plan: NoiseFit) -> list[tuple[str, float, str]]:
     }
     rows = []
     for laws, found in kinds.items():
-        known = [loss_of(one, delta=delta) for one in found if one is not None]
-        if known and len(known) == len(found):
-            rows.append((laws + alone, *max(known, key=lambda pair: pair[0])))
+        known = [_of_unit(plan, one, any_law=laws.startswith("any law")) for one in found if one is not None]
+        if known and len(known) == len(found) and not any(map(math.isnan, known)):
+            rows.append((laws + alone, *at_most(max(known))))
     if plan.is_joint and not delta:
-        rows.append(("any law on the ranges of the columns", *at_most(any_joint_loss(choices))))
+        most = plan.request.repeats.of_unit(any_joint_loss(choices), any_law=True)
+        rows.append(("any law on the ranges of the columns", *at_most(most)))
     return rows
 
 
@@ -518,7 +525,8 @@ def _loss_bars(plan: NoiseFit, choice: Choice) -> str:
     delta, epsilon = plan.request.target.delta, plan.request.target.epsilon
     losses = {} if choice.observed is None else {"observed law": choice.observed}
     losses |= {_LAWS[name]: loss for name, loss in choice.wider.items() if name in _LAWS}
-    return loss_bars({name: loss.loss(delta=delta).upper for name, loss in losses.items()}, delta, epsilon)
+    shown = {name: _of_unit(plan, loss, any_law=name == _LAWS[ANY_LAW]) for name, loss in losses.items()}
+    return loss_bars({name: loss for name, loss in shown.items() if not math.isnan(loss)}, delta, epsilon)
 
 
 def _along(owner: Any, name: str, epsilon: float) -> str:
