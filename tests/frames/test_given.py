@@ -307,6 +307,17 @@ def test_in_spark(spark):
     assert sorted(map(tuple, released[columns].to_numpy())) == sorted(map(tuple, expected[columns].to_numpy()))
 
 
+def test_noise_of_strata_that_drowns_the_values_is_on_the_certificate():
+    """The plan warned, and the certificate of the release said nothing."""
+    certificate = certificate_of(
+        puffer_frames.privatize(FRAME, given=Strata("town", minimum=1), **OPTIONS | {"epsilon": 0.05})
+    )
+    assert certificate.useless == ("score",)
+    found = certificate.estimated["score"]
+    assert found.constant_error_is_bound
+    assert found.constant_error > np.abs(FRAME["score"] - FRAME["score"].median()).mean()
+
+
 def test_merged_strata_are_not_released_as_they_were():
     merged, plain = (
         certificate_of(puffer_frames.privatize(FRAME, given=given, **OPTIONS)) for given in (STRATA, "town")
