@@ -180,9 +180,10 @@ class KeptColumnWarning(PufferWarning):
         index = " (Layout(index='drop'))" if "the index" in kept else ""
         several = bool(index) or len(kept) > 1  # whose joint values are mostly too many for strata
         given = "" if several or not measured else f", or say given={kept[0]!r}: each of its values has its own noise"
+        are, them = ("is kept as it is", "it") if len(kept) == 1 else ("are kept as they are", "them")
         super().__init__(
-            f"{named} is kept as it is, and {determines!r} can be told from it ({self.measured}).\n\n"
-            f"Hint: Leave it out of keep{index}{',' if given else ' or'} release a coarser form of it{given}."
+            f"{named} {are}, and {determines!r} can be told from {them} ({self.measured}).\n\n"
+            f"Hint: Leave {them} out of keep{index}{',' if given else ' or'} release a coarser form of {them}{given}."
         )
 
 
@@ -210,7 +211,8 @@ class WeakGuaranteeWarning(PufferWarning):
 class SuspectValuesWarning(PufferWarning):
     """A column seems to hold something else than its values say: numbers as text, codes for missing values.
 
-    Or values beyond a domain, in more than 1 % of the rows.
+    Or values beyond a domain, or that a plan does not know, in more than 1 % of the rows; or given columns of which
+    merged strata leave one label.
     """
 
     def __init__(self, what: str, found: str, /, *, hint: str) -> None:

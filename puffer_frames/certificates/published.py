@@ -16,7 +16,7 @@ from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.checklist import COMPOSING
 from puffer_frames.certificates.report.page import certificate_page
 from puffer_frames.certificates.report.words import NOT_SAID, claim, stated
-from puffer_frames.certificates.statement import of_kind
+from puffer_frames.certificates.statement import of_given, of_kind
 from puffer_frames.certificates.text import (
     Headline,
     certificate_rows,
@@ -28,7 +28,7 @@ from puffer_frames.certificates.text import (
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, FileTakenError, UncoveredFrameError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.csv_texts import AS_THEY_ARE, TextRoles
-from puffer_frames.frames.files import format_of, level_kinds, read_rows, write_text
+from puffer_frames.frames.files import SUFFIXES, format_of, level_kinds, read_rows, write_text
 from puffer_frames.frames.matching import compare
 from puffer_frames.numbers.arguments import check_flag
 from puffer_frames.numbers.presentation import pairs_text, plain, shown, shown_names
@@ -132,6 +132,9 @@ def released_roles(certificate: Fields, /) -> TextRoles:
     return TextRoles(exact=(*certificate.kept, *certificate.given, *certificate.channels))
 
 
+_COLUMNS = "the columns of the file"
+
+
 def _released_rows(certificate: Fields, path: Path, kind: str) -> NativeFrame:
     """The rows of a file that is the release, or is declared as derived from it; raises UncoveredFrameError."""
     known, found = certificate.public + certificate.kept + certificate.given, "uncovered"
@@ -143,7 +146,7 @@ def _released_rows(certificate: Fields, path: Path, kind: str) -> NativeFrame:
             return rows
     names = found == "uncovered"
     raise UncoveredFrameError(
-        "the columns of the file" if names else "the file",
+        _COLUMNS if names else "the file",
         rule="columns of the certificate" if names else "the release of the certificate, as it was written",
         got="another one" if names else "other values, rows or another order",
         hint="Name the file of this release." + " A CSV file with dates or times: write it as Parquet." * (not names),
@@ -214,7 +217,7 @@ def _fate(certificate: Fields, column: str) -> str:
     if certificate.table and column in certificate.public:
         return "Random values of the column, often the true ones, or computed from another released column."
     if column in certificate.given:
-        return "Released as it was; the guarantee is beyond what it tells."
+        return f"Released {of_given(certificate.statements)}; the guarantee is beyond what it tells."
     if column in certificate.public:
         return "Answers with noise."
     return "Beside the answers." if certificate.answers else "Released as it was, outside the guarantee."
@@ -497,6 +500,17 @@ def digest_of_file(path: object, /) -> tuple[str, str]:
         return Path(path).name, hashlib.file_digest(content, "sha256").hexdigest()
 
 
+def check_published(certificate: Fields, path: Path, /) -> None:
+    """Raise UncoveredFrameError for a table that is not the release; of CSV, which holds no types, by its columns."""
+    kind = SUFFIXES.get(path.suffix.lower())
+    if kind in _FORMATS:
+        try:
+            _released_rows(certificate, path, kind)
+        except UncoveredFrameError as error:
+            if kind != "csv" or error.what == _COLUMNS:
+                raise
+
+
 class Published(Fields):
     """A certificate with the forms in which it is published."""
 
@@ -537,6 +551,8 @@ class Published(Fields):
         ArgumentError, ArgumentTypeError
             For another path, a file that is there, a ledger without releases of this data set, and what is no ledger,
             no test or no text.
+        UncoveredFrameError
+            For a table of Parquet that is not the release, and one of CSV with other columns.
         LedgerError
             For a line of the ledger that no release has written.
         OSError
@@ -557,6 +573,8 @@ class Published(Fields):
         """
         place = check_path(path, overwrite=overwrite)
         digest = None if file is None else digest_of_file(file)
+        if file is not None:
+            check_published(self, Path(file))
         page = certificate_page(self, ledger=ledger, audit=audit, justification=justification, digest=digest)
         write_text(page, place, new=not overwrite)
 

@@ -469,14 +469,18 @@ class Certificate(Published, Printed):
         """The same certificate for a release with this fingerprint, and what its values tell of the noise's size.
 
         `sample` holds some released values per noisy column. Nothing is estimated from values that were replaced,
-        clipped or rounded after the noise, or have noise of several scales.
+        clipped or rounded after the noise. Of noise of several scales the smallest is taken away: what is left of the
+        others is independent of the values, so that both figures are bounds.
         """
         estimated: dict[str, Usefulness] = {}
-        if not (self.strata or self.facts.processed or self.facts.replaced):
-            noises = {noise.title: noise for noise in WORDS.values()}
+        noise = {noise.title: noise for noise in WORDS.values()}.get(self.noise)
+        if noise is not None and not (self.facts.processed or self.facts.replaced):
             for name, values in sample.items():
-                if self.noise in noises and self.scales[name]:
-                    found = usefulness(values, noises[self.noise].at(self.scales[name]))
+                scales = {self.scales[name], *(stratum["scales"][name] for stratum in self.strata)}
+                if all(scales):
+                    found = usefulness(values, noise.at(min(scales)))
+                    if found is not None and len(scales) > 1:
+                        found = replace(found, spread_is_bound=True, constant_error_is_bound=True)
                     estimated |= {} if found is None else {name: found}
         return replace(self, fingerprint=value, estimated=estimated)
 

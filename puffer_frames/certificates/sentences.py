@@ -89,7 +89,11 @@ CHANNEL_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "channel-missing": ("done", "A missing value is a level like the others, and may be released for any."),
     "channel-merged": ("done", "Rare levels were merged into one before that."),
     "channel-cells": ("done", "Values were put into cells first; the released levels are medians of the cells."),
-    "channel-clipped": ("done", "Values beyond the domain were moved to its ends first."),
+    "channel-clipped": (
+        "done",
+        "Values beyond the domain were moved to its ends first. What is said here of changed values and of errors is "
+        "of the moved ones.",
+    ),
     "channel-draw": (
         "technical",
         "How the levels are drawn: each with 62 random bits, which come from AES-256 in counter mode, a standard "
@@ -200,6 +204,11 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "table-numbers": (
         "done",
         "Of {what} a cell of values was drawn, and one value of the cell is released: exact values are not kept.",
+    ),
+    "table-other-rows": (
+        "done",
+        "Numbers that the rows of the plan did not have were replaced by the nearest that they had, and computed "
+        "columns by what is computed: what is said here of changed values is not of these.",
     ),
     "table-derived": ("done", "Columns that are functions of others were computed from the release of these: {what}."),
 }
@@ -360,7 +369,10 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "The rows of the table had the order of the first release: of this, kept columns and the law of its noise were "
         "checked.",
     ),
-    "measured-of-one": ("measured", "The losses that were measured are those of one row of a {unit}."),
+    "measured-of-one": (
+        "measured",
+        "The losses that were measured under each belief are those of one row of a {unit}.",
+    ),
     "measured-of-unit": (
         "measured",
         "The losses that were measured are bounds for {rows} rows of a {unit} together: the law of the loss of one row "
@@ -380,7 +392,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "given": (
         "proved",
-        "The guarantee is given {given}, released as it was: beyond what {given} tells by itself, the released values "
+        "The guarantee is given {given}, released {how}: beyond what {given} tells by itself, the released values "
         "change the odds of two secrets by at most the factor above, for secrets that occur with the same {given}.",
     ),
     "cells": (

@@ -29,3 +29,13 @@ def of_keys(statements: Iterable[Statement], keys: Collection[str], /) -> list[S
 def of_kind(statements: Iterable[Statement], kind: str, /) -> list[str]:
     """The sentences of one kind, to print them."""
     return [one.text for one in statements if one.kind == kind]
+
+
+def of_given(statements: Iterable[Statement], /) -> str:
+    """How given columns were released."""
+    return how_given(merged=bool(of_keys(statements, {"strata-merged"})))
+
+
+def how_given(*, merged: bool) -> str:
+    """The same in a sentence."""
+    return "with merged strata" if merged else "as it was"

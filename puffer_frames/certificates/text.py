@@ -10,7 +10,7 @@ from typing import Any
 from puffer_frames.certificates.about import FIELDS
 from puffer_frames.certificates.fields import Fields, WholeTable
 from puffer_frames.certificates.sentences import warnings_of
-from puffer_frames.certificates.statement import of_keys, of_kind
+from puffer_frames.certificates.statement import of_given, of_keys, of_kind
 from puffer_frames.frames.stamps.fingerprint import fingerprint_text
 from puffer_frames.loss.outcome import measured_text
 from puffer_frames.noise.families import WORDS
@@ -207,7 +207,8 @@ def _values_text(certificate: Fields) -> str:
 def _released_text(certificate: Fields) -> str:
     beside = "beside them" if certificate.answers else "as they were"
     kept = f"; {beside}: {shown_names(certificate.kept)}" if certificate.kept else ""
-    given = f"; given, as they were: {shown_names(certificate.given)}" if certificate.given else ""
+    how = of_given(certificate.statements).replace("it was", "they were")
+    given = f"; given, {how}: {shown_names(certificate.given)}" if certificate.given else ""
     return f"{shown_names(certificate.public)}, {certificate.rows:,} row{'s' * (certificate.rows != 1)}{given}{kept}"
 
 
@@ -230,7 +231,8 @@ def scale_text(certificate: Fields, name: str, /) -> str:
     if not certificate.strata:
         return f"{certificate.scales[name]:.6g}"
     least = min(stratum["scales"][name] for stratum in certificate.strata)
-    return f"{least:.6g} to {certificate.scales[name]:.6g}, by stratum (the record has all)"
+    low, high = f"{least:.6g}", f"{certificate.scales[name]:.6g}"
+    return high if low == high else f"{low} to {high}, by stratum (the record has all)"
 
 
 def channel_texts(certificate: Fields, /) -> list[str]:

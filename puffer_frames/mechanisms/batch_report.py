@@ -59,13 +59,14 @@ def chance_bound(rows: int, other_rows: int, /, *, secrets: int) -> float:
 
 Verdict: TypeAlias = Literal["covered", "recalibrate", "refused"]
 
-WITHIN, BEYOND, RECALIBRATE, REFUSED, ABSENT, CLIPPED = (
+WITHIN, BEYOND, RECALIBRATE, REFUSED, ABSENT, CLIPPED, REPLACED = (
     "within",
     "beyond",
     "recalibrate",
     "refused",
     "absent",
     "clipped",
+    "replaced",
 )
 """What may be said of a single figure. The verdict is the worst of "refused" and "recalibrate"."""
 _SHOWN = 12
@@ -89,7 +90,7 @@ class Finding:
     limit: float
     """What it is compared with: what was asked for, what may be chance, the rows of the plan; NaN for nothing."""
     verdict: str
-    """"within", "beyond", "recalibrate", "refused", "absent" or "clipped"; empty for a figure that decides nothing."""
+    """One of the words above; empty for a figure that decides nothing."""
 
 
 def finding(

@@ -86,7 +86,9 @@ def check_repeats(request: Request, /) -> None:
             "unit",
             rule="another column than the secret and the public ones, and without given columns",
             got=repr(request.unit.column),
-            hint="Name the column that says whose row it is.",
+            hint="Name the column that says whose row it is."
+            if request.given is None
+            else "Leave given out, or release one row of each unit without unit.",
         )
     if request.unit.rows == "repeated" and request.nulls != "raise":
         raise ArgumentError(

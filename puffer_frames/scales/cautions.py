@@ -24,7 +24,7 @@ _OFTEN, _OFTEN_SHARE, _MOST_SHARE = 5, 0.001, 0.5
 """Rows that a value comes in, at least, to be a code, and their share; the share of all codes at most."""
 _MOST_CODES = 3
 """Codes at one end, such as 997, 998 and 999."""
-_MOVED, _LOOKED_AT = 0.01, 1 << 16
+MOVED, _LOOKED_AT = 0.01, 1 << 16
 """Share of the rows beyond a domain that may be there unsaid; so many rows are looked at."""
 _TAIL, _FEWEST_VALUES = 0.01, 5
 """Share of the other rows that may lie far out, too; different values that the others have, at least."""
@@ -146,12 +146,12 @@ def moved_text(share: float | None, /) -> str:
 def warn_of_moved(rows: CompleteRows, summaries: Mapping[str, Summary], domain: Mapping[str, Bounds], /) -> None:
     """Warn of a domain that many values are beyond: they are moved, and every stated error is of the moved ones."""
     for name, (low, high) in domain.items():
-        if name in summaries and share_at_ends(summaries[name], (low, high)) <= _MOVED:
+        if name in summaries and share_at_ends(summaries[name], (low, high)) <= MOVED:
             continue
         entries = rows.entries([name], _LOOKED_AT)[name]
         values = entries.values[~np.isnan(entries.values)] if isinstance(entries, Numbered) else np.zeros(0)
         moved = float(np.mean((values < low) | (values > high))) if values.size else 0.0
-        if moved > _MOVED:
+        if moved > MOVED:
             warn(
                 SuspectValuesWarning(
                     f"the domain of the public column {name!r}",
@@ -160,6 +160,31 @@ def warn_of_moved(rows: CompleteRows, summaries: Mapping[str, Summary], domain: 
                     hint="Widen the domain to what anybody knows of the column.",
                 )
             )
+
+
+def warn_of_strange(columns: Mapping[str, float], /) -> None:
+    """Warn of rows that a plan does not know the values of, which come out as others: the share per column."""
+    listed = ", ".join(f"{share:.2%} of {name!r}" for name, share in columns.items())
+    warn(
+        SuspectValuesWarning(
+            "the rows",
+            f"have numbers that the plan was not made from, or other values than it computes ({listed}); the nearest "
+            "that it knows, and those that it computes, are released in their place",
+            hint="Make a plan from these rows, or leave such columns out of it.",
+        )
+    )
+
+
+def warn_of_one_stratum(given: Sequence[str], /, *, strata: int, minimum: int) -> None:
+    """Warn of given columns of which nothing is left."""
+    warn(
+        SuspectValuesWarning(
+            f"the given column{'s' * (len(given) > 1)} {', '.join(map(repr, given))}",
+            f"will say 'other' in all rows: all {strata:,} strata were merged, for too few had {minimum:,} rows "
+            "of each secret",
+            hint="Leave given out, take a smaller minimum, or merge rare secrets.",
+        )
+    )
 
 
 def warn_of_far_values(name: str, found: Summary, /) -> None:

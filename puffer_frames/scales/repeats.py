@@ -107,6 +107,15 @@ class Repeats:
         """How many noisy copies there are of one value."""
         return self.releases * (self.rows if self.assumed == "repeated" else 1)
 
+    def of_unit(self, loss: float, /, *, any_law: bool = False, delta: float = 0.0) -> float:
+        """The loss of all rows of a unit from that of one row, which may be a delta; a bound.
+
+        Independent rows add up. Where nothing is assumed of them, only the losses under any law do; else it is NaN.
+        """
+        if self.assumed == "any" and self.shares > 1 and not any_law:
+            return math.nan
+        return min(1.0, self.shares * loss) if delta else self.shares * loss
+
     def asked(self, target: Target, /, *, noise: NoiseFamily, columns: int) -> Target:
         """What the noise of one value must meet; the rounding of all further copies to the grid is paid for."""
         asked = target.share(self.shares)

@@ -321,7 +321,7 @@ def compare(frame: NativeFrame, arguments: CompareArguments, /) -> NativeFrame:
           or the most frequent label) in place of every value: 1 or more is of no use for single values;
         - "bound": no mechanism with this guarantee that sees this value alone has a smaller error, where that is known;
         - "loss_observed", "loss_population" (95 %), "loss_any_law": upper bounds of the pure loss, where delta is
-          above 0 of the delta at this epsilon, whatever the guarantee is for;
+          above 0 of the delta at this epsilon, whatever the guarantee is for; with units, of all rows of a unit;
         - "loss_reader": the same to a reader who knows the true value; 0 but for a channel that sees the secret;
         - "composes": "epsilons add", "largest losses add" or "no rule", of another release like this one;
         - "seconds", which the row took; "reason", why there are no numbers, or that no noise is needed.

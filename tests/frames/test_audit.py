@@ -10,7 +10,7 @@ import pytest
 from conftest import LOCAL_KINDS, build_frame, thinned
 
 import puffer_frames
-from puffer_frames import Layout
+from puffer_frames import Layout, Strata, Unit, certificate_of
 
 IN_MEMORY = [kind for kind in LOCAL_KINDS if kind not in ("polars-lazy", "duckdb")]
 ASKED = {"secret": "group", "public": "score", "epsilon": 1.0, "mechanism": "noise"}
@@ -155,3 +155,35 @@ def test_errors_show_no_value_of_a_public_column(data):
     with pytest.raises(puffer_frames.PufferError) as raised:
         puffer_frames.audit(frame.head(100), out)
     assert "12345" not in str(raised.value)
+
+
+def test_shuffled_rows_of_strata_pass():
+    """The scale of each row was that of the released stratum at its place, which is another row's."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"group": rng.choice(["a", "b"], 400), "town": rng.choice(["u", "v"], 400, p=[0.8, 0.2])})
+    frame["x"] = rng.integers(0, 6, 400) + 5 * ((frame["group"] == "a") & (frame["town"] == "u"))
+    asked = {"secret": "group", "public": "x", "epsilon": 1.0, "given": Strata("town", minimum=5)}
+    released = frame.puffer.privatize(**asked, mechanism="noise", layout=Layout(shuffle=True))
+    report = puffer_frames.audit(frame, released, level=0.999999, rng=0)
+    assert report.passed
+    assert [each.found for each in report.checks if each.name == "loss at the scale"] == pytest.approx([1.0])
+
+
+@pytest.mark.parametrize(
+    "more", [{"unit": Unit("unit", rows="independent")}, {"unit": Unit("unit", rows="any")}, {"releases": 2}]
+)
+def test_the_loss_is_that_of_all_rows_and_releases(more):
+    """That of one was laid beside an epsilon for all of them: half of it was not found."""
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"unit": np.repeat(np.arange(150), 2), "group": np.repeat(rng.choice(["a", "b"], 150), 2)})
+    frame["x"] = rng.integers(0, 4, 300) + (frame["group"] == "a")
+    frame = frame.sample(frac=1, random_state=0, ignore_index=True)
+    asked = {"secret": "group", "public": "x", "epsilon": 1.0, "mechanism": "noise"}
+    released = frame.puffer.privatize(**asked, **more)
+    certificate = certificate_of(released)
+    for epsilon, result in ((1.0, "passed"), (0.9, "failed")):
+        said = replace(certificate, epsilon=epsilon, verified={}, observed={})
+        (check,) = [
+            e for e in puffer_frames.audit(frame, released, certificate=said).checks if e.name == "loss at the scale"
+        ]
+        assert check.result == result

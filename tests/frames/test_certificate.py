@@ -201,3 +201,22 @@ def test_a_damaged_parquet_file_is_named(tmp_path):
     path.write_text("score\n1\n")
     with pytest.raises(TableFileError, match=r"another format(?s:.*)Certificate\.load"):
         read_certificate(path)
+
+
+def test_a_page_is_about_the_file_of_the_release(tmp_path):
+    """The page had the SHA-256 of any file, the raw table's too, as that of what is published."""
+    people = pd.DataFrame({"group": ["a", "b"] * 50, "score": [k * k % 7 + k % 2 for k in range(100)]})
+    people = people.sample(frac=1, random_state=0, ignore_index=True)
+    released = people.puffer.privatize(secret="group", public="score", epsilon=0.5, mechanism="noise")
+    certificate = certificate_of(released)
+    people.to_parquet(tmp_path / "raw.parquet")
+    people.to_csv(tmp_path / "raw.csv", index=False)
+    people[["score"]].to_parquet(tmp_path / "other.parquet")
+    for name in ("raw.parquet", "raw.csv", "other.parquet"):
+        with pytest.raises(UncoveredFrameError):
+            certificate.report(tmp_path / "page.html", file=tmp_path / name)
+    assert not (tmp_path / "page.html").exists()
+    released.puffer.write_parquet(tmp_path / "released.parquet")
+    released.to_csv(tmp_path / "released.csv", index=False)
+    for name in ("released.parquet", "released.csv"):
+        certificate.report(tmp_path / f"{name}.html", file=tmp_path / name)

@@ -252,7 +252,8 @@ def test_a_single_small_stratum_joins_the_smallest_of_the_others():
     plan = puffer_frames.calibrate(rows, given=STRATA, **OPTIONS)
     assert set(plan.strata) == {("a",), ("other",)}  # e has joined b
     lacking = FRAME.assign(town=np.where(GROUP_OF_STRATA == "p", "a", "z"))
-    made = puffer_frames.calibrate(lacking, given=STRATA, **OPTIONS)
+    with pytest.warns(puffer_frames.SuspectValuesWarning, match="'town' will say 'other' in all rows"):
+        made = puffer_frames.calibrate(lacking, given=STRATA, **OPTIONS)
     assert set(made.strata) == {("other",)}
 
 
@@ -304,6 +305,26 @@ def test_in_spark(spark):
     )
     columns = ["town", "score"]
     assert sorted(map(tuple, released[columns].to_numpy())) == sorted(map(tuple, expected[columns].to_numpy()))
+
+
+def test_noise_of_strata_that_drowns_the_values_is_on_the_certificate():
+    """The plan warned, and the certificate of the release said nothing."""
+    certificate = certificate_of(
+        puffer_frames.privatize(FRAME, given=Strata("town", minimum=1), **OPTIONS | {"epsilon": 0.05})
+    )
+    assert certificate.useless == ("score",)
+    found = certificate.estimated["score"]
+    assert found.constant_error_is_bound
+    assert found.constant_error > np.abs(FRAME["score"] - FRAME["score"].median()).mean()
+
+
+def test_merged_strata_are_not_released_as_they_were():
+    merged, plain = (
+        certificate_of(puffer_frames.privatize(FRAME, given=given, **OPTIONS)) for given in (STRATA, "town")
+    )
+    assert "given, as they were: town" in str(plain)
+    assert "as they were: town" not in str(merged)
+    assert "The guarantee is given town, released with merged strata" in " ".join(str(merged).split())
 
 
 def test_what_is_refused_of_merged_strata():

@@ -8,7 +8,7 @@ import pytest
 from conftest import build_frame
 from kinds import entries
 
-from puffer_frames import Strata, calibrate
+from puffer_frames import PufferError, Strata, Unit, calibrate, certificate_of, compare
 from puffer_frames.errors import ArgumentError, CalibrationError, ColumnNotFoundError
 
 pytestmark = pytest.mark.filterwarnings("ignore::puffer_frames.errors.PufferWarning")
@@ -107,3 +107,46 @@ def test_wrong_columns():
             plan.loss_given(FRAME, name)
     many = build_frame("polars", COLUMNS | {"id": list(range(ROWS))})
     assert len(calibrate(many, **ASKED).loss_given(many, "id")) == ROWS
+
+
+def two_rows(units=300):
+    """Two rows of each unit, which tell the secret; the law of both is the square of that of one."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"unit": np.repeat(np.arange(units), 2), "group": np.repeat(rng.choice(["a", "b"], units), 2)})
+    return frame.assign(
+        x=rng.integers(0, 4, 2 * units) + (frame["group"] == "a"), town=rng.choice(["n", "s"], 2 * units)
+    )
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.01])
+def test_figures_beside_the_guarantee_are_of_all_rows_of_a_unit(delta):
+    """They were those of one row: a third of what three rows lose, below an epsilon that is for all three."""
+    frame, unit = two_rows(), Unit("unit", rows="independent")
+    asked = {"secret": "group", "public": "x", "epsilon": 1.0, "delta": delta}
+    plan = calibrate(frame, **asked, mechanism="noise", unit=unit)
+    found = plan.robustness().set_index("belief")["loss"]
+    most = delta or 1.0
+    assert found["empirical"] == pytest.approx(most, rel=1e-3)
+    assert most < found["population"] <= found["any law"]
+    assert {laws: loss for laws, loss, _ in plan.fitted.figures().losses}["the observed law"] == pytest.approx(
+        most, rel=0.01
+    )
+    wider = certificate_of(plan.release(frame)).wider["x"]
+    assert {laws: loss for laws, loss in found.items() if laws in wider} == pytest.approx(wider, rel=0.1)
+    assert plan.loss_given(frame.assign(one="same"), "one")["loss"][0] == pytest.approx(most, rel=1e-3)
+    profile = plan.privacy_profile([0.9, 1.0]).set_index(["belief", "epsilon"])["upper"]
+    assert profile["empirical", 0.9] > 0.0
+    assert profile["empirical", 1.0] == pytest.approx(delta, abs=1e-9 if not delta else 1e-4)
+    row = compare(frame, **asked, unit=unit).query("mechanism == 'noise' and belief == 'empirical'").iloc[0]
+    assert row["loss_observed"] == pytest.approx(most, rel=1e-3)
+
+
+def test_nothing_is_told_of_one_row_where_nothing_is_assumed():
+    frame = two_rows()
+    plan = calibrate(frame, secret="group", public="x", epsilon=1.0, mechanism="noise", unit=Unit("unit", rows="any"))
+    assert certificate_of(plan.release(frame)).wider == {"x": {"any law": 1.0}}
+    found = plan.robustness().set_index("belief")["loss"]
+    assert found.isna().tolist() == [name != "any law" for name in found.index]
+    for ask in (lambda: plan.loss_given(frame, "town"), plan.privacy_profile):
+        with pytest.raises(PufferError, match='rows="any"'):
+            ask()

@@ -212,6 +212,18 @@ def test_values_beyond_the_domain_are_counted():
     ]
 
 
+def test_values_beyond_the_cells_of_a_channel_are_counted():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"g": rng.choice(["b", "c"], 600), "x": rng.random(600)})
+    plan = puffer_frames.calibrate(
+        frame, secret="g", public="x", epsilon=1.0, mechanism="channel", allow_zero_noise=True
+    )
+    far = frame.assign(x=frame["x"].where(frame.index > 9, 1e6))
+    for rows, found in ((frame, (0, "")), (far, (10, "clipped"))):
+        beyond = plan.check(rows).frame.set_index("check").loc["beyond the range"]
+        assert (beyond["found"], beyond["verdict"]) == found
+
+
 def far_out():
     return BATCHES["values far out"]
 

@@ -219,3 +219,39 @@ def test_the_plan_is_that_of_the_rows_in_any_order_and_library(tmp_path):
 def test_what_there_is_not(options, name):
     with pytest.raises(ArgumentError, match=name):
         privatize(pl.DataFrame(table()), **asked(public=PUBLIC) | options)
+
+
+def test_numbers_that_the_plan_does_not_know_are_told(tmp_path):
+    """A later table came out with the year of the plan, and incomes a million times too large as those of the plan."""
+    people = pd.DataFrame(table(missing=False)).assign(year=2025, number=1)
+    plan = people.puffer.calibrate(**asked(public=[*PUBLIC, "year"]))
+    same = plan.release(people).puffer.certificate
+    assert not any(one.key == "table-other-rows" for one in same.statements)
+    with pytest.raises(CalibrationError):
+        plan.release(people.assign(year=2026))
+    for changed in ({"year": 2026}, {"pay": people["pay"] * 1e6}, {"code": people["code"].replace({20: 10})}):
+        later = people.assign(**changed)
+        found = [each for each in plan.check(later).findings if each.check == "other values"]
+        (name,) = changed
+        rows = (people["town"] == "y").sum() if name == "code" else len(people)
+        assert [(each.column, each.found) for each in found] == [(name, rows)]
+        with pytest.warns(SuspectValuesWarning, match=name):
+            released = plan.release(later, allow_other_frame=True)
+        assert any(one.key == "table-other-rows" for one in released.puffer.certificate.statements)
+    plan.save(tmp_path / "plan")
+    again = load_plan(tmp_path / "plan")
+    with pytest.warns(SuspectValuesWarning):
+        again.release(people.assign(pay=-1.0), allow_other_frame=True)
+
+
+def test_a_domain_is_on_the_certificate():
+    """The certificate told of few changed values where a domain had moved half of them."""
+    people = pd.DataFrame(table(missing=False))
+    with pytest.warns(SuspectValuesWarning, match="domain"):
+        plan = people.puffer.calibrate(**asked(public=PUBLIC, domain={"age": (30, 40)}))
+    released = plan.release(people)
+    certificate = released.puffer.certificate
+    assert released["age"].between(30, 40).all()
+    assert certificate.facts.prepared == ("clipped",)
+    assert "beyond the domain were moved" in str(certificate)
+    assert "beyond the domain are moved" in str(plan)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from puffer_frames.certificates.fields import Fields, WholeTable
 from puffer_frames.certificates.report.words import claim
+from puffer_frames.certificates.statement import of_given
 from puffer_frames.certificates.text import channel_texts, headline, scale_text
 from puffer_frames.numbers.presentation import (
     EMPTY,
@@ -52,7 +53,7 @@ def column_rows(certificate: Fields, /) -> list[tuple[str, ...]]:
     fates = (
         (drawn, "each value was replaced by a random one of its column, often by its own"),
         (tuple(derived), f"computed from the released {shown_names(tuple(dict.fromkeys(derived.values())))}"),
-        (certificate.given, "released as it was; the guarantee is beyond what it tells"),
+        (certificate.given, f"released {of_given(certificate.statements)}; the guarantee is beyond what it tells"),
         (certificate.kept, beside if certificate.answers else f"{beside}, outside the guarantee"),
     )
     blank = [EMPTY] * (len(column_heads(certificate)) - 2)
@@ -182,6 +183,7 @@ def robustness(certificate: Fields, /) -> list[tuple[str, float, str]]:
         elif not certificate.answers and not (channel and word == "any law"):
             alone = certificate.facts.whole_rows or bool(certificate.strata)
             reason = "possible for one column by itself only" if alone else "too many secrets, or no bound was found"
+            reason = "nothing is assumed of the rows of a unit" if certificate.facts.rows_of_unit == "any" else reason
             rows.append((laws, math.nan, f"not computed: {reason}"))
     caps = [found.get("cap") for found in certificate.channels.values()]
     if caps and channel and not any("any law" in found for found in certificate.wider.values()):

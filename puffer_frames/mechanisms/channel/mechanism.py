@@ -246,8 +246,9 @@ class FittedChannel(ChannelFit):
         if not strange:
             findings += _losses(self, seen, counts)
         findings += _drift(self, seen, counts)
-        if raw is not None and self.name in self.request.domain:
-            findings.append(beyond(self.name, raw, self.request.domain[self.name], public=True, clips=True))
+        domain = self.request.domain.get(self.name)
+        if raw is not None and (ends := domain or self.column.seen) is not None:
+            findings.append(beyond(self.name, raw, ends, public=domain is not None, clips=True))
         return findings
 
     def check_own(self, seen: Seen, /, *, own_rows: bool, left_out: Sequence[str]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from puffer_frames.frames.columns import LARGEST_INTEGER
 from puffer_frames.frames.summary import too_many_levels
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.noise.channel import MOST_LEVELS
+from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.pairs import Groups, Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
@@ -256,6 +257,8 @@ class InputColumn:
     """For numbers: a value's input is the number of these edges that are at most the value, shape (inputs - 1,)."""
     in_cells: bool = False
     """Whether an input stands for several numbers."""
+    seen: Bounds | None = None
+    """For cells: the least and the largest number of the table. None in files that lack it."""
     costs: Mapping[Secret, FloatArray] | None = None
     """For cells and a channel that sees the secret: the cost by secret, over the rows of each cell that have it."""
     codes: Mapping[Level, int] | None = None
@@ -473,6 +476,7 @@ def in_cells(summary: Summary, values: FloatArray, options: Channel, /) -> Input
         public=False,
         edges=_cell_starts(values[starts[1:]], summary.radius),
         in_cells=True,
+        seen=(float(values[0] - summary.radius), float(values[-1] + summary.radius)),
         costs=costs,
     )
     return _counted(column, summary)

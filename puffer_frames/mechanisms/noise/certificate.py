@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import starmap
@@ -11,7 +12,7 @@ from puffer_frames.certificates.build import absent_secrets, left_out, of_choice
 from puffer_frames.certificates.facts import CELLS, Facts, Joint, RowsOfUnit, ends_text
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.sentences import say
-from puffer_frames.certificates.statement import Statement
+from puffer_frames.certificates.statement import Statement, how_given
 from puffer_frames.certificates.text import odds_of
 from puffer_frames.frames.stamps.fingerprint import fingerprint_text
 from puffer_frames.loss.outcome import excess_text, measured_text
@@ -23,6 +24,7 @@ from puffer_frames.noise.refining import on_first_grid
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import rounded_up, shown, shown_names, upper_text
 from puffer_frames.scales.choice import Choice
+from puffer_frames.scales.columns import ANY_LAW
 from puffer_frames.scales.drift import Batch
 from puffer_frames.scales.joint.coupled import any_joint_loss
 from puffer_frames.scales.learned import LearnedBelief, Population
@@ -304,7 +306,7 @@ def _of_units(facts: ReleaseFacts) -> Iterator[Statement]:
 def _of_strata(facts: ReleaseFacts, strata: StrataChoices) -> Iterator[Statement]:
     """What follows from conditioning on columns."""
     given, count = shown_names(strata.given), f"{len(strata.choices):,}"
-    yield say("given", given=given)
+    yield say("given", given=given, how=how_given(merged=bool(facts.request.merged)))
     yield say("given-alone", given=given)
     lacking, present = strata.lacking, len(strata.choices)
     if facts.batch is not None:
@@ -444,18 +446,23 @@ def wider_losses(facts: ReleaseFacts, /) -> dict[str, dict[str, float]]:
     """The losses under laws beyond the beliefs, per column, rounded up: they are statistics of the table.
 
     For strata, and for columns whose scales were found together, only the largest loss under any law is known, and only
-    for pure privacy: within a stratum the loss of the whole range at its scales.
+    for pure privacy: within a stratum the loss of the whole range at its scales. Of independent rows of a unit the pure
+    losses add; where nothing is assumed of them, those of any law.
     """
     delta = facts.request.target.delta
     if facts.plan.is_joint or facts.plan.strata is not None:
         most = facts.any_law_of_rows
         return {} if delta or most is None else {name: {"any law": most} for name in facts.choices}
-    return {
+    losses = {
         name: {
-            laws: rounded_up((found.hockey_stick if delta else found.pure_loss).upper, digits=2)
+            laws: facts.repeats.of_unit(found.loss(delta=delta).upper, any_law=laws == ANY_LAW, delta=delta)
             for laws, found in choice.wider.items()
         }
         for name, choice in facts.choices.items()
+    }
+    return {
+        name: {laws: rounded_up(loss, digits=2) for laws, loss in found.items() if not math.isnan(loss)}
+        for name, found in losses.items()
     }
 
 
@@ -468,7 +475,8 @@ def _wider(facts: ReleaseFacts) -> Iterator[Statement]:
     for name, choice in list(facts.choices.items())[: 1 if whole else None]:
         where = "on the domain" if name in facts.request.domain and not whole else f"on the range of {table}"
         of = f", of {shown(name)} alone" if facts.several and not whole else ""
-        of += ", of a row of these columns" * (facts.several and whole) + ", of one row" * (facts.repeats.shares > 1)
+        of += ", of a row of these columns" * (facts.several and whole)
+        of += f", of all rows of a {_whose(facts.plan)} together" * (facts.repeats.shares > 1)
         for laws, words in (
             ("population", f"any law that {table} does not refute at 95 %"),
             ("any law", f"any law {where}"),
@@ -477,7 +485,8 @@ def _wider(facts: ReleaseFacts) -> Iterator[Statement]:
             if loss is None:
                 most = "not computed"
             elif delta:
-                most = f"delta at most {loss:g} at epsilon {upper_text(choice.wider[laws].epsilon)}"
+                at = facts.repeats.shares * choice.wider[laws].epsilon
+                most = f"delta at most {loss:g} at epsilon {upper_text(at)}"
             else:
                 most = odds_of(loss)
             parts.append(f"under {words}{of}: {most}")

@@ -164,12 +164,20 @@ def deltas_of(
     """The delta of the scale that is used, under each belief and at any epsilon."""
     _, choice = _one_column(plan, left_out)
     noise, repeats = plan.request.noise, plan.request.repeats
-    factor, values = repeats.factor(noise), repeats.measured * repeats.copies
+    factor, rows = repeats.factor(noise), max(repeats.measured, repeats.shares)
+    values = rows * repeats.copies
     used = choice.scale / factor * (1 - 2.0**-50) if factor > 1 else choice.scale
+    if rows > 1 and repeats.assumed == "any":
+        raise CalibrationError(
+            "the plan",
+            rule='without Unit(..., rows="any"), of whose rows no law is known',
+            got="one with it",
+            hint="Print the plan: it has epsilon whatever the law.",
+        )
     for belief, laws in all_laws(choice).items():
         pairs = "all" if belief == "any law" else plan.pairs
         with suppress(CalibrationError):  # too many pairs
-            engine = belief_loss(laws, pairs=pairs, noise=noise, rows=repeats.measured)
+            engine = belief_loss(laws, pairs=pairs, noise=noise, rows=rows)
             yield belief, belief in choice.beliefs, partial(_delta, engine, used, noise=noise, values=values)
 
 

@@ -440,6 +440,13 @@ def losses_given(
     table = open_table(frame)
     names = tuple(dict.fromkeys(as_names(columns, table.labels, role="columns")))
     more = tuple(name for name in names if name not in request.given_columns)
+    if request.repeats.assumed == "any" and request.repeats.rows > 1:
+        raise ArgumentError(
+            "the plan whose loss_given() is called",
+            rule='without Unit(..., rows="any"): its loss is within epsilon whatever other columns tell',
+            got="one",
+            hint="Take epsilon.",
+        )
     if not more:
         raise ArgumentError(
             "columns",
@@ -467,7 +474,7 @@ def losses_given(
 
 
 def _measured(plan: NoiseFit, part: RowsSeen, given: tuple[Any, ...]) -> tuple[int, dict[Secret, int], float]:
-    """Rows, rows per secret, and the loss of the noisy values among them."""
+    """Rows, rows per secret, and the loss of the noisy values among them, of all rows of a unit together."""
     scales = plan.scales
     if plan.strata is not None:
         if given not in plan.strata.scales:
@@ -478,7 +485,8 @@ def _measured(plan: NoiseFit, part: RowsSeen, given: tuple[Any, ...]) -> tuple[i
     protected = part.protected(plan.request)
     counts = protected.rows_per_secret
     batch = measure_part(plan, protected, scales)
-    losses = [each.loss(delta=plan.request.target.delta).upper for each in batch.observed.values()]
+    delta, repeats = plan.request.target.delta, plan.request.repeats
+    losses = [repeats.of_unit(each.loss(delta=delta).upper, delta=delta) for each in batch.observed.values()]
     return sum(part.rows_per_secret.values()), counts, max(losses, default=math.nan)
 
 

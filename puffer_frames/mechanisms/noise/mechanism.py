@@ -278,7 +278,9 @@ class FittedNoise(NoiseFit):
             "belief": [need.belief for _, need in needs],
             "covered": [need.covered for _, need in needs],
             "scale": [need.scale for _, need in needs],
-            "loss": [need.loss for _, need in needs],
+            "loss": [
+                repeats.of_unit(need.loss, any_law=need.belief == ANY_LAW, delta=target.delta) for _, need in needs
+            ],
             "first": [str(need.pair[0]) for _, need in needs],
             "second": [str(need.pair[1]) for _, need in needs],
         }
@@ -442,5 +444,8 @@ def _compared_losses(plan: FittedNoise, choice: Choice) -> dict[str, Any]:
     else:
         measured = {**choice.wider, **({} if choice.observed is None else {"empirical": choice.observed})}
         found = {name: each.loss(delta=target.delta).upper for name, each in measured.items()}
+    if plan.is_joint or len(plan.choices) == 1:
+        of_unit = plan.request.repeats.of_unit
+        found = {laws: of_unit(loss, any_law=laws == ANY_LAW, delta=target.delta) for laws, loss in found.items()}
     names = {"loss_observed": "empirical", "loss_population": POPULATION, "loss_any_law": ANY_LAW}
     return {name: found.get(law, math.nan) for name, law in names.items()}

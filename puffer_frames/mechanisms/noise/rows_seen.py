@@ -24,7 +24,7 @@ from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import by_column, check_pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import OTHER, JointCounts, Summary, labelled, of_levels
-from puffer_frames.scales.cautions import warn_of_moved
+from puffer_frames.scales.cautions import warn_of_moved, warn_of_one_stratum
 from puffer_frames.scales.strata import Stratum
 
 
@@ -328,7 +328,7 @@ def with_merged(request: Request, frame: NativeFrame, table: Table, /) -> tuple[
     A stratum is small that has fewer rows than the minimum of a secret that is protected, also none. One that has the
     label in all its columns joins them. Where they are small together, too, the smallest of the others do.
 
-    Raises ArgumentError for given columns of other than text, and where no strata are left.
+    Raises ArgumentError for given columns of other than text.
     """
     if request.given is None or not request.given.merge:
         return request, frame, table
@@ -349,6 +349,8 @@ def with_merged(request: Request, frame: NativeFrame, table: Table, /) -> tuple[
     merged = _merged(rows, minimum=request.given.minimum)
     if not merged:
         return request, frame, table
+    if len(merged) == len(rows):
+        warn_of_one_stratum(request.given_columns, strata=len(rows), minimum=request.given.minimum)
     changed = merged_frame(frame, request.given_columns, merged, label=OTHER)
     return replace(request, merged=merged), changed, open_table(changed)
 

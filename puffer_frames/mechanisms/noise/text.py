@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from puffer_frames.loss.outcome import measured_text
+from puffer_frames.loss.outcome import Verification, measured_text
 from puffer_frames.mechanisms.noise.drift import target_of
 from puffer_frames.mechanisms.noise.fitted import NoiseFit, spread_of
-from puffer_frames.mechanisms.seam import PlanFigures, loss_of, rows_text
+from puffer_frames.mechanisms.seam import PlanFigures, rows_text
 from puffer_frames.noise.channel import changed_share
 from puffer_frames.numbers.presentation import (
     Rows,
@@ -286,6 +286,12 @@ def plan_figures(plan: NoiseFit, /) -> PlanFigures:
     return PlanFigures(errors=plan.column_errors(), losses=tuple(_losses(plan)))
 
 
+def _of_unit(plan: NoiseFit, found: Verification, *, any_law: bool) -> float:
+    """What is lost of all rows of a unit, where a plan has units, as it was asked for."""
+    delta = plan.request.target.delta
+    return plan.request.repeats.of_unit(found.loss(delta=delta).upper, any_law=any_law, delta=delta)
+
+
 def _losses(plan: NoiseFit) -> list[tuple[str, float, str]]:
     """The largest loss of any column, under each kind of law."""
     if plan.strata is not None:
@@ -299,9 +305,10 @@ def _losses(plan: NoiseFit) -> list[tuple[str, float, str]]:
     }
     rows = []
     for laws, found in kinds.items():
-        known = [loss_of(one, delta=delta) for one in found if one is not None]
-        if known and len(known) == len(found):
-            rows.append((laws + alone, *max(known, key=lambda pair: pair[0])))
+        known = [_of_unit(plan, one, any_law=laws.startswith("any law")) for one in found if one is not None]
+        if known and len(known) == len(found) and not any(map(math.isnan, known)):
+            rows.append((laws + alone, *at_most(max(known))))
     if plan.is_joint and not delta:
-        rows.append(("any law on the ranges of the columns", *at_most(any_joint_loss(choices))))
+        most = plan.request.repeats.of_unit(any_joint_loss(choices), any_law=True)
+        rows.append(("any law on the ranges of the columns", *at_most(most)))
     return rows

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, PriorError
 from puffer_frames.frames.coded import Coded, Numbered
@@ -46,6 +47,8 @@ class TableColumn:
     """For numbers: the code is the number of edges below the value. None for labels."""
     ends: Bounds | None = None
     """To which numbers are clipped first."""
+    seen: Bounds | None = None
+    """The least and the largest number that the plan was made from. None for labels, and in files that lack it."""
     source: str | None = None
     """The column that this one is a function of, where it is one."""
     codes: tuple[int, ...] = ()
@@ -86,6 +89,17 @@ class TableColumn:
         if isinstance(entries, Coded):
             return entries.among(self.levels, name=self.name).astype(np.intp)
         return self.coded(entries.values)
+
+    def strange(self, entries: Coded | Numbered, /) -> NDArray[np.bool_]:
+        """Which numbers no row of the plan had, or beyond all of these; that of labels is an error of `read`."""
+        if isinstance(entries, Coded):
+            return np.zeros(entries.codes.size, dtype=bool)
+        there = entries.values if self.ends is None else entries.values.clip(*self.ends)
+        if self.is_in_cells:
+            low, high = self.seen or (-np.inf, np.inf)
+            return (there < low) | (there > high)
+        known = [level for level in self.levels if level is not None]
+        return ~(np.isin(there, np.array(known, dtype=np.float64)) | np.isnan(there))
 
     def within(self, entries: Coded | Numbered, codes: IndexArray, /) -> float:
         """Mean distance of numbers to the released value of their cell; 0 of labels."""
@@ -170,7 +184,8 @@ def number_column(name: str, entries: Numbered, /, *, cells: int, ends: Bounds |
     starts = np.flatnonzero(np.diff(found, prepend=-1))
     middles = there[(starts + np.append(starts[1:], there.size) - 1) // 2]
     levels: list[Level] = [int(value) if entries.whole else float(value) for value in middles]
-    return TableColumn(name=name, levels=(*levels, *((None,) if missing else ())), edges=edges, ends=ends)
+    seen = float(there[0]), float(there[-1])
+    return TableColumn(name=name, levels=(*levels, *((None,) if missing else ())), edges=edges, ends=ends, seen=seen)
 
 
 def _edges(values: FloatArray, counts: IndexArray, there: FloatArray, cells: int) -> FloatArray:
@@ -200,8 +215,8 @@ class CodedRows:
     """Rows of each secret in the whole table, which may be more than these."""
     within: Mapping[str, float]
     """Mean distance of the numbers of a column to the released value of their cell."""
-    contradicting: int = 0
-    """Entries of columns that a plan computes from others, which are other ones than it computes."""
+    strange: Mapping[str, int]
+    """Entries per column that no row of the plan had: other numbers, or others than those that a plan computes."""
     others: tuple[CodedRows, ...] = ()
     """Other tables with these columns, among the beliefs."""
 
@@ -210,7 +225,9 @@ class CodedRows:
         digest = hashlib.sha256(f"table {self.secrets!r};".encode(errors="surrogatepass"))
         for column in self.columns:
             digest.update(f"{column.name!r} {column.levels!r} {column.source!r};".encode(errors="surrogatepass"))
-        for part in (self.codes, self.groups, np.array([*self.rows_per_secret.values(), self.contradicting])):
+        # a number that is beyond all of a plan is still in one of its cells
+        other = sum(self.strange[each.name] for each in self.columns if each.source is not None or not each.is_in_cells)
+        for part in (self.codes, self.groups, np.array([*self.rows_per_secret.values(), other])):
             digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
         return digest.hexdigest()
 
@@ -311,11 +328,12 @@ def _coded(
     own = [column for column in columns if column.source is None]
     codes = np.stack([column.read(entries[column.name]) for column in own], axis=1)
     codes_of = {column.name: part for column, part in zip(own, codes.T, strict=True)}
-    contradicting = sum(
-        int((column.read(entries[column.name]) != np.array(column.codes)[codes_of[column.source]]).sum())
-        for column in columns
-        if column.source is not None
-    )
+    strange = {}
+    for column in columns:
+        found = column.strange(entries[column.name])
+        if column.source is not None:
+            found |= column.read(entries[column.name]) != np.array(column.codes)[codes_of[column.source]]
+        strange[column.name] = int(found.sum())
     return _sorted(
         CodedRows(
             columns=columns,
@@ -324,7 +342,7 @@ def _coded(
             groups=groups,
             rows_per_secret=counts,
             within={column.name: column.within(entries[column.name], codes_of[column.name]) for column in own},
-            contradicting=contradicting,
+            strange=strange,
         )
     )
 

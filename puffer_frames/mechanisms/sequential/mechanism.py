@@ -18,7 +18,7 @@ from puffer_frames.frames.columns import NativeFrame, check_rows, not_found
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table, is_frame, library_of, open_table, small_frame
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.mechanisms.batch_report import Finding, finding, rows_found
+from puffer_frames.mechanisms.batch_report import REPLACED, Finding, finding, rows_found
 from puffer_frames.mechanisms.file_checks import check_columns, check_request, check_secrets, is_close, require
 from puffer_frames.mechanisms.request import Request, RowsRequest, lean_request
 from puffer_frames.mechanisms.seam import (
@@ -72,7 +72,14 @@ from puffer_frames.numbers.presentation import (
 )
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import typed
-from puffer_frames.scales.cautions import warn_of_few_rows, warn_of_moved, warn_of_weakness
+from puffer_frames.scales.cautions import (
+    MOVED,
+    moved_text,
+    warn_of_few_rows,
+    warn_of_moved,
+    warn_of_strange,
+    warn_of_weakness,
+)
 from puffer_frames.scales.drift import Batch, protected_here
 from puffer_frames.scales.learned import Bootstrap, OtherTable
 
@@ -88,7 +95,7 @@ def table_certificate(plan: TableFit, release: Release, /) -> Certificate:
     return release.certificate(
         plan,
         statements=statements,
-        facts=release.facts(request),
+        facts=replace(release.facts(request), prepared=("clipped",) if request.domain else ()),
         beliefs=plan.beliefs,
         theorem="sequential",
         source=SOURCE,
@@ -136,6 +143,8 @@ def _statements(plan: TableFit, release: Release) -> Iterator[Statement]:
     if any(column.is_in_cells or column.name not in declared for column in plan.columns):
         yield say("channel-levels")
     yield from release.said(cast(Fitted[Any], plan))
+    if release.batch is not None:
+        yield say("table-other-rows")
     yield from _done(plan)
 
 
@@ -190,6 +199,8 @@ def _done(plan: TableFit) -> Iterator[Statement]:
         yield say("table-numbers", what=shown_names(numbers))
     if derived := [column for column in plan.columns if column.source is not None]:
         yield say("table-derived", what=", ".join(f"{shown(c.name)} of {shown(c.source or '')}" for c in derived))
+    if plan.request.domain:
+        yield say("channel-clipped")
     if plan.request.nulls == "level":
         yield say("channel-missing")
     yield say("channel-draw")
@@ -332,6 +343,7 @@ def table_rows(plan: TableFit, /) -> Rows:
         ("hidden", _hidden(plan)),
         ("price", _price(plan)),
         *_columns(plan),
+        *([("moved", moved_text(None))] if plan.request.domain else []),
         *([("next", _next(plan))] if _next(plan) else []),
         ("pairs", pairs_text(plan.pairs, apart=False)),
         (
@@ -514,17 +526,36 @@ class FittedTable(TableFit):
 
     def measure(self, seen: CodedRows, /) -> Batch:
         """Nothing but which secrets there are: epsilon holds under the network, whatever these rows are."""
+        batch = self._batch(seen)
+        if many := {name: share for name, share in self._strange(seen).items() if share > MOVED}:
+            warn_of_strange(many)
+        return batch
+
+    def _batch(self, seen: CodedRows) -> Batch:
         _, _, absent = protected_here(seen.rows_per_secret, known=self.rows_per_secret, pairs="all")
         return Batch(observed={}, exceeded={}, absent=absent)
 
-    def findings(self, seen: CodedRows, rows: CompleteRows, /) -> list[Finding]:
-        """Rows of each secret, and how likely the rows are under the network."""
-        self.measure(seen)
+    @staticmethod
+    def _strange(seen: CodedRows) -> dict[str, float]:
+        """Shares of the rows whose value a release replaces by one that the plan knows, of numbers and functions."""
+        of = [column.name for column in seen.columns if column.edges is not None or column.source is not None]
+        return {name: seen.strange[name] / len(seen.codes) for name in of}
+
+    def findings(self, seen: CodedRows, _: CompleteRows, /) -> list[Finding]:
+        """Rows of each secret, how likely the rows are under the network, and how many have values that it lacks."""
+        self._batch(seen)
         numbers = {secret: k for k, secret in enumerate(self.rows_per_secret)}
         groups = np.array([numbers[secret] for secret in seen.secrets])[seen.groups]
-        found = float(self.plan.laws[0].log_likelihood(seen.codes, groups).mean())
-        likely = finding("log-likelihood of a row", "", "", found, limit=self.likelihood, verdict="")
-        return [likely, *rows_found(", ".join(self.request.secret), self.rows_per_secret, seen.rows_per_secret)]
+        mean = float(self.plan.laws[0].log_likelihood(seen.codes, groups).mean())
+        likely = finding("log-likelihood of a row", "", "", mean, limit=self.likelihood, verdict="")
+        rows = sum(seen.rows_per_secret.values())
+        other = [
+            finding("other values", name, "", round(share * rows), verdict=REPLACED)
+            for name, share in self._strange(seen).items()
+            if share
+        ]
+        found = rows_found(", ".join(self.request.secret), self.rows_per_secret, seen.rows_per_secret)
+        return [likely, *found, *other]
 
     def check_asked(self, asked: RowsRequest, /) -> None:
         """Raise ArgumentError for `clip`, `round` and words of `publish`: what may be said is in every certificate."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import scipy
@@ -246,7 +247,11 @@ def check_loss(rows: AuditRows, limit: tuple[float, float] | None, rng: np.rando
         return check_of("loss at the scale", "not applicable", "no scale, or none that is for these frequencies")
     if delta and len(noisy) > 1:
         return check_of("loss at the scale", "not applicable", "several columns with a delta")
-    found = max((_loss_of(view, family, epsilon, delta, rng) for view in views_of(rows)), default=0.0)
+    rows, times = _of_one_copy(rows, family), _rows_of_unit(rows.certificate, delta)
+    found = times * max((_loss_of(view, family, epsilon, delta, rng) for view in views_of(rows)), default=0.0)
+    if rows.certificate.facts.rows_of_unit == "any" and family.name == "laplace" and not delta:
+        numbers = [each for each in rows.columns if each.is_numbers]
+        found = max(found, rows.certificate.unit_rows * sum(float(np.ptp(c.before) / c.scale.min()) for c in numbers))
     bound = delta if delta else epsilon
     result: Result = "failed" if found > bound * (1 + _NEAR) + 1e-12 else "passed"
     what = "delta at epsilon" if delta else "pure loss"
@@ -257,6 +262,19 @@ def check_loss(rows: AuditRows, limit: tuple[float, float] | None, rng: np.rando
         found=found,
         limit=bound,
     )
+
+
+def _of_one_copy(rows: AuditRows, family: NoiseFamily) -> AuditRows:
+    """With the scales of one noisy copy that tells as much as all copies of a value do; those of labels as they are."""
+    repeated = rows.certificate.unit_rows if rows.certificate.facts.rows_of_unit == "repeated" else 1
+    copies = rows.certificate.releases * repeated
+    factor = {"laplace": float(copies), "gaussian": math.sqrt(copies)}.get(family.name, 1.0)
+    return replace(rows, columns=tuple(replace(each, scale=each.scale / factor) for each in rows.columns))
+
+
+def _rows_of_unit(certificate: Certificate, delta: float) -> int:
+    """How many independent rows of a unit a pure loss is of."""
+    return certificate.unit_rows if certificate.facts.rows_of_unit == "independent" and not delta else 1
 
 
 def _loss_of(view: View, family: NoiseFamily, epsilon: float, delta: float, rng: np.random.Generator) -> float:
@@ -423,7 +441,9 @@ def check_grid(rows: AuditRows, /) -> AuditCheck:
     columns = [each for each in rows.columns if each.continuous]
     if not columns or rows.certificate.refines:
         return check_of("grid", "not applicable", "values on no grid of one release")
-    off = [each.name for each in columns if not _on_grid(each.after, each.scale)]
+    # of shuffled rows the scale of each is not known: the finest grid holds the others
+    scales = [np.full_like(c.scale, c.scale.min()) if rows.shuffled else c.scale for c in columns]
+    off = [each.name for each, scale in zip(columns, scales, strict=True) if not _on_grid(each.after, scale)]
     if off:
         return check_of(
             "grid", "failed", f"not on the grid that the certificate names: {shown_names(off)}", found=len(off), limit=0

@@ -153,7 +153,8 @@ def claimed(certificate: Certificate, /) -> tuple[float, float] | None:
     found = list(certificate.observed.values())
     if certificate.delta:
         return certificate.epsilon, max(certificate.delta, *(each.hockey_stick.upper for each in found))
-    return max(certificate.epsilon, *(each.pure_loss.upper for each in found)), 0.0
+    rows = certificate.unit_rows if facts.rows_of_unit == "independent" else 1  # what was measured is of one of these
+    return max(certificate.epsilon, *(rows * each.pure_loss.upper for each in found)), 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

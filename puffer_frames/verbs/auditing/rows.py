@@ -73,7 +73,7 @@ def rows_of(
     if not rows:
         raise ArgumentError("released", rule="a release with rows", got="0 rows", hint="Give the whole release.")
     before = _complete(before, [*names, *certificate.public, *certificate.given], rows)
-    strata = _strata(certificate, after, rows)
+    strata = _strata(certificate, before if certificate.facts.shuffled else after, rows)
     columns = tuple(
         column_of(certificate, name, before[name], after[name], strata)
         for name in certificate.public
@@ -141,14 +141,15 @@ def _plain(entry: Any) -> Any:
     return int(entry) if isinstance(entry, float) and entry.is_integer() else entry
 
 
-def _strata(certificate: Certificate, released: Mapping[str, PlainColumn], rows: int) -> RowStrata:
-    given = [name for name in certificate.given if name in released]
+def _strata(certificate: Certificate, columns: Mapping[str, PlainColumn], rows: int) -> RowStrata:
+    """By the given columns of the release, or of the original where the rows of the release are in another order."""
+    given = [name for name in certificate.given if name in columns]
     if not given:
         return RowStrata(codes=np.zeros(rows, dtype=np.intp), labels=("",), levels=((),))
-    table = np.column_stack([released[name].codes for name in given])
+    table = np.column_stack([columns[name].codes for name in given])
     distinct, codes = np.unique(table, axis=0, return_inverse=True)
     levels = [
-        tuple(None if code < 0 else released[name].levels[code] for name, code in zip(given, row, strict=True))
+        tuple(None if code < 0 else columns[name].levels[code] for name, code in zip(given, row, strict=True))
         for row in distinct.tolist()
     ]
     return RowStrata(

@@ -230,6 +230,8 @@ class Plan(Printed):
             - "drift": the Kolmogorov-Smirnov distance of the law of a column given a secret to that of the plan (of
               labels in their alphabetical order), and what it exceeds by chance in 5 % of all cases at most.
             - "beyond the domain" (or the range of the plan): rows whose value is clipped, where it is.
+            - "other values": rows of a whole table whose number the plan does not know, or computes otherwise: they are
+              replaced.
 
         Raises
         ------
@@ -400,7 +402,28 @@ class Plan(Printed):
 
     @short_traceback
     def loss_given(self, frame: NativeFrame, /, columns: str | Sequence[str]) -> NativeFrame:
-        """Rows, rows per secret, and the loss of the noisy values among them."""
+        """What the noisy values lose to a reader who sees further columns, too, for each value of these.
+
+        Parameters
+        ----------
+        frame : a frame of any kind
+            With the columns of the plan, and these.
+        columns : column name or several
+
+        Returns
+        -------
+        frame
+            A row per joint value of the given columns of the plan and these, the largest loss first: the number of
+            rows, the "loss" of the noisy values among them (with units, of all rows of a unit that have this value),
+            and how far the columns alone change the log-odds of a protected pair ("told"). A loss is a delta where the
+            plan has one.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError, ColumnNotFoundError, CalibrationError, PriorError
+            For columns that are given ones already, a plan of another mechanism, one of units of whose rows nothing is
+            assumed, and a frame that it does not know.
+        """
         return small_frame(self.fitted.loss_given(frame, columns, kinds=self.kinds), library=self.library)
 
     plot = short_traceback(sheet)
