@@ -115,16 +115,13 @@ def test_what_is_refused(options):
         plan(build_frame("pandas", COLUMNS), **options)
 
 
-def test_labels_that_differ_within_a_unit_are_not_repeated():
+def test_labels_of_units_and_of_several_releases():
     twice = {name: [*values, *values] for name, values in COLUMNS.items()}
     asked = {"unit": Unit("id", rows="repeated"), "epsilon": 0.1}
     assert plan(build_frame("pandas", twice), **asked).fitted.request.repeats.copies == 2
     changed = twice | {"job": [*COLUMNS["job"], *np.roll(COLUMNS["job"], 1)]}
     with pytest.raises(ArgumentError, match="two values of 'job'"):
         plan(build_frame("pandas", changed), **asked)
-
-
-def test_releases_with_labels_do_not_add_up():
     frame = build_frame("pandas", COLUMNS)
     first, second = (plan(frame).release(frame) for _ in "12")
     for table in (None, frame):
