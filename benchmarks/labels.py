@@ -15,7 +15,7 @@ import time
 import numpy as np
 import polars as pl
 
-from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import open_table
 from puffer_frames.noise.channel import ChannelTable, LabelChannel
 from puffer_frames.noise.stream import ReleaseKey
@@ -69,7 +69,7 @@ def reference(frame):
 
 def ours(frame, spent, *, sees_secret):
     start = time.perf_counter()
-    rows = open_table(frame).complete(ROLES, nulls="raise", layout=Layout())
+    rows = open_table(frame).complete(ROLES, nulls="raise", layout=RowOrder())
     opened = time.perf_counter()
     counts = rows.level_counts("text")
     counted = time.perf_counter()

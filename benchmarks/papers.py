@@ -38,17 +38,18 @@ MISSING = """\
 ## Where the texts err
 
 - [D24]: the tables of Figures 3 and 4 have 32,561 and 294 rows, not 32,652 and 293. G(μ, σ) in Theorem 1 is G(μ, σ²)
-  elsewhere; section V cites (2) for (13); (12) has w_kl for w_ml. Figure 1 says "same variance": L(4) has 32, G(0, 8)
-  has 8 or 64.
+  elsewhere; section V cites (2) for (13); (12) has w_kl for w_ml; appendix B drops e^ε. Figure 1 says "same variance":
+  L(4) has 32, G(0, 8) has 8 or 64.
 - [DLYZ]: (20) and Lemma 6 are proved for one order of the pair, (1) asks for both; the conclusion of Lemma 6 stands.
   (7) to (9) have a factor Π ζ that cancels: presence probabilities do not matter. (17), (25) and (28) fail where the
   alphabet has gaps; for consecutive integers they give the distance. Section 4.3.1 removes a class of rows: its rule
   is for one row drawn from the class, the class itself is hidden by `protect="value-or-absence"`. The proof of
   Theorem 2 has e^(−|a|/θ) for e^(+|a|/θ), the caption of Figure 3 S_(a,⊥) for S_(P,⊥), and "Following Lemma 6" before
-  Figure 8 means Lemma 5. Table 4 is the law of the clique of [SWC17] 3.1, moved by 1.
+  Figure 8 means Lemma 5. Table 4 is the law of the clique of [SWC17] 3.1, moved by 1. Figure 5(a) says "education": the
+  column of numbers and its labels in alphabetical order both fit its axis.
 - Slides of [SWC17]: the bound of e by the eigengap is unsound for chains that are not reversible
-  ([theory](theory.md), section 10). "stdev T" is the scale: Laplace noise of scale T/ε has the standard deviation √2
-  T/ε.
+  ([theory](theory.md), section 10). Quilts with two ends do not serve the first and last times; quilts with one end, or
+  none, do. "stdev T" is the scale: Laplace noise of scale T/ε has the standard deviation √2 T/ε.
 - [ZA]: near-Gaussian error as α → 2 holds at a fixed γ; at a fixed ε the error grows without bound. This library
   takes α from 1 to 1.995.
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from papers_rows import NOT_SOUND, Row, Section
 
-from puffer_frames import Gaussian, UnsoundTheoremWarning
+from puffer_frames import Gaussian, Noise, UnsoundTheoremWarning
 from puffer_frames.core import Prior, fit_mixture, pure_loss, smallest_scale
 from puffer_frames.papers import (
     gaussian_presence_scale,
@@ -37,7 +37,11 @@ def shifts() -> Iterator[Row]:
     sums = gaussians(5 + 4, math.sqrt(others), 3 + 4, math.sqrt(others))
     published, ours = translation_scale(sums, epsilon=1), smallest_scale(sums, epsilon=1)
     setting = "one user reports 5 or 3, four others N(1, 9) each; ε = 1, δ = 0"
-    yield Row("[D24] Remark 1, of a sum", setting, published, ours, "translation_scale(sums, epsilon=1)")
+    call, remark = (
+        "translation_scale(sums, epsilon=1)",
+        'asked of a table: `aggregate(protect="value", pairs=[(5, 3)])`',
+    )
+    yield Row("[D24] Corollary 1(b), by Remark 1", setting, published, ours, call, remark, printed="2/ε")
 
 
 def conditions() -> Iterator[Row]:
@@ -128,12 +132,17 @@ def mixtures(folder: Path) -> Iterator[Row]:
     }
     for where, (title, public, secret, pair) in cases.items():
         laws = {s: fit_mixture(*np.unique(public[secret == s], return_counts=True), components=3) for s in pair}
+        rows = pd.DataFrame({"secret": secret, "value": public})[secret.isin(pair)]
         for delta in (0.5, 0.3, 1e-5):
+            mechanism = Noise(theorem="gmm", components=3, calibration="theorem")
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UnsoundTheoremWarning)
-                published = mixture_scale(laws, epsilon=1, delta=delta)
-            ours = smallest_scale(laws, epsilon=1, delta=delta)
-            call = f"mixture_scale(fitted, epsilon=1, delta={delta})"
+                warnings.simplefilter("ignore")  # of the theorem, and of such a delta
+                plan = rows.puffer.calibrate(
+                    secret="secret", public="value", epsilon=1, delta=delta, mechanism=mechanism
+                )
+            published, ours = plan.scales["value"], smallest_scale(laws, epsilon=1, delta=delta)
+            made = 'Noise(theorem="gmm", components=3, calibration="theorem")'
+            call = f"rows.puffer.calibrate(secret=…, public=…, epsilon=1, delta={delta}, mechanism={made})"
             remark = "the fitted law needs no noise at this δ" if ours == 0 else "fitted by three Gaussians"
             yield Row(where, f"{title}; ε = 1, δ = {delta:g}", published, ours, call, remark)
 

@@ -14,7 +14,7 @@ from papers_users import BINARY, MARITAL, P4, PAIRS, Q4, TABLE_P, TABLE_Q, USERS
 from scipy.optimize import brentq
 
 from puffer_frames import Gaussian, Laplace, Stable, binary_class
-from puffer_frames.core import Prior, smallest_scale, transport_plan, w_infinity
+from puffer_frames.core import Prior, pure_loss, smallest_scale, transport_plan, w_infinity
 from puffer_frames.errors import CalibrationError
 from puffer_frames.papers import (
     bernoulli_exact_scale,
@@ -85,6 +85,21 @@ def sums() -> Iterator[Printed]:
         needed = smallest_scale(sums_of, epsilon=1)
         right = RIGHT if abs(needed - printed) < 1e-6 else "both hold; for one release ours is enough"
         yield Printed(place, f"{what}: scale, ε = 1", f"{printed}/ε", needed, right, "smallest_scale(sums, epsilon=1)")
+
+
+def least_ratio() -> Iterator[Printed]:
+    """[DLYZ] (21) to (24): of the mass at each end of the plan of the sum, what stays beside what was moved there."""
+    sums_of = [sum_of_users([*(USERS[k] for k in (1, 2, 3)), coin]) for coin in BINARY.values()]
+    plan, found = transport_plan(*sums_of), {}
+    for x in np.unique(plan[:, 1]):
+        stays, moved = (plan[(plan[:, 1] == x) & (plan[:, 0] == x - step), 2].sum() for step in (0, 1))
+        found[int(x)] = stays / moved if moved else math.inf
+    at = min(found, key=found.__getitem__)
+    what, call = (
+        f"inf ψ of the sum, .2 or .9, at x = {at}",
+        "transport_plan(sum_of_users([…, i]), sum_of_users([…, j]))",
+    )
+    yield Printed("[DLYZ] (21) to (24)", what, f"p/(q − p) = {2 / 7:.5g}", found[at], RIGHT, call)
 
 
 def axes() -> str:
@@ -205,6 +220,14 @@ def slides() -> Iterator[Printed]:
         right = "the slides: entry-DP is too little" if stay > 0.5 else "enough where nothing depends on the value"
         what = f"loss of noise for one entry, stay {stay}, {LENGTH} times; ε = 1"
         yield Printed("slides, entry-DP", what, "“too little”", found["loss"].iloc[0], right, call)
+    for stay, what, printed in (
+        (0.5, "independent times: Pufferfish is DP", 1),
+        (1, "no free lunch: all may hang on one", "T"),
+    ):
+        words = {**common, "initial": [0.5, 0.5], "chain": matrix(stay, stay), "mechanism": "exact"}
+        found, call = asked(series, "series", "histogram", **words)
+        what = f"{what}, stay {stay}, T = {LENGTH}; ε = 1: scale"
+        yield Printed("slides, two theorems", what, printed, found["scale"].iloc[0], RIGHT, call)
     for prior in (0.1, 0.5, 0.9):
         low, high = (prior / (prior + (1 - prior) * math.exp(sign)) for sign in (1, -1))
         what, call = f"bounds of the posterior of a prior of {prior}, ε = 1", "p / (p + (1 - p) * exp(±ε))"
@@ -212,6 +235,13 @@ def slides() -> Iterator[Printed]:
     point = math.exp(float(Stable(scale=1.0, alpha=1.5).log_density(np.array([10.0]))[0]))
     call = "Stable(scale=1.0, alpha=1.5).log_density(10)"
     yield Printed("[ZA] Figure 4", "density, α = 1.5, γ = 1, x = 10", None, point, "the setting alone is printed", call)
+    noise = Stable(alpha=1.5)
+    ratio = pure_loss(*SHIFT.values(), scale=smallest_scale(SHIFT, epsilon=1, noise=noise), noise=noise).upper
+    what, call = (
+        "largest log-ratio of densities, α = 1.5, at its scale",
+        "pure_loss(i, j, scale=γ, noise=Stable(alpha=1.5))",
+    )
+    yield Printed("[ZA] Theorem 6", what, "ε", ratio, RIGHT, call)
 
 
 def figure_2() -> str:
@@ -262,7 +292,7 @@ def stable_and_gaussian() -> str:
 def plain_tables() -> str:
     """What needs no table of data."""
     return (
-        beside("Plans of sums, and the worked example", (*sums(), *worked_example()))
+        beside("Plans of sums, and the worked example", (*sums(), *least_ratio(), *worked_example()))
         + axes()
         + beside("Figures and slides", (*conditions(), *slides()))
         + tighter()
@@ -312,19 +342,22 @@ def binary_classes(folder: Path) -> str:
     for name in ("bank-full", "bank"):
         clients = pd.read_csv(folder / f"{name}.csv", sep=";")
         cases[f"{name}, loan"] = (clients.loan == "yes", clients.job, "blue-collar", "management")
-    lines = []
+    lines, call = [], ""
     for title, (value, by, *pair) in cases.items():
         p, q = (float(value[by == label].mean()) for label in pair)
         laws = {"p": Prior.bernoulli(p), "q": Prior.bernoulli(q)}
+        rows = pd.DataFrame({"class": by, "value": value.astype(int)})[by.isin(pair)]
+        words = {"unit": "class", "value": "value", "contribution": "draw", "protect": "replacement"}
+        found, one = asked(rows, "rows", "aggregate", **words, pairs=[tuple(pair)], epsilon=[0.1, 1])
+        call = call or one
         scales = bernoulli_scale(laws, epsilon=0.1), printed_neighbours(p, q, epsilon=0.1)
         right = bernoulli_neighbour_scale(p, q, epsilon=0.1)
-        needed = [bernoulli_exact_scale(laws, epsilon=epsilon) for epsilon in (0.1, 1)]
-        lines.append([title, p, q, 10, *scales, right, *needed])
+        lines.append([title, p, q, 10, *scales, right, *found["scale"]])
     title = (
         "[DLYZ] Figure 9, ε = .1; printed is the top of the axis. For p > q the denominators of Lemma 6 are Pr(f = x)"
     )
     heads = ["class", "p", "q", "printed", "Lemma 5", "Lemma 6 as printed", "corrected", "needed", "needed, ε = 1"]
-    return f"\n**{title}**: `bernoulli_neighbour_scale(p, q, epsilon=0.1)`\n\n{small_table(heads, lines)}"
+    return f"\n**{title}**: `bernoulli_neighbour_scale(p, q, epsilon=0.1)`, `{call}`\n\n{small_table(heads, lines)}"
 
 
 def records(folder: Path) -> Iterator[Printed]:

@@ -3,43 +3,37 @@
 Run: python docs/certificate_schema.py > docs/certificate.schema.json
 """
 
-import ast
-import inspect
 import json
-from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
+from pydantic import ConfigDict, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+
 from puffer_frames.certificates.facts import Facts
-from puffer_frames.certificates.fields import Fields, WholeTable
-from puffer_frames.certificates.forms import hints_of, since
-from puffer_frames.certificates.record import JSON_SCHEMA
+from puffer_frames.certificates.fields import Fields, WholeTable, later
 
 _WHAT = "What is guaranteed of a release. Fields that are not listed here belong to a later minor version and are kept."
 
 
-def described(schema: Mapping[str, Any], kind: Any) -> dict[str, Any]:
-    """The schema of a record, with the docstrings of its fields."""
-    body: list[Any] = ast.parse(inspect.getsource(kind)).body[0].body  # type: ignore[attr-defined]
-    said = {
-        line.target.id: " ".join(after.value.value.split())
-        for line, after in pairwise(body)
-        if isinstance(line, ast.AnnAssign) and isinstance(after, ast.Expr)
-    }
-    added = {name: since(hint) for name, hint in hints_of(kind).items()}
-    properties = {
-        name: {"description": said[name] + f" Since version 1.{added[name]}." * bool(added[name]), **entry}
-        for name, entry in schema["properties"].items()
-    }
-    return {**schema, "properties": properties}
+class _Untitled(GenerateJsonSchema):
+    def field_title_should_be_set(self, _: Any) -> bool:
+        return False
 
 
 def documented() -> dict[str, Any]:
     """The whole of it."""
-    schema = described(JSON_SCHEMA, Fields)
-    for name, kind in (("facts", Facts), ("table", WholeTable)):
-        schema["properties"][name] = described(schema["properties"][name], kind)
-    return {name: schema.pop(name) for name in ("$schema", "title")} | {"description": _WHAT} | schema
+    Fields.__pydantic_config__ |= ConfigDict(use_attribute_docstrings=True)
+    schema = TypeAdapter(Fields).json_schema(schema_generator=_Untitled)
+    for kind in (Fields, Facts, WholeTable):
+        record = schema if kind is Fields else schema["$defs"][kind.__name__]
+        record.pop("additionalProperties", None)  # an entry that is not known is kept
+        for name, minor in later(kind).items():
+            record["properties"][name]["description"] += f" Since version 1.{minor}."
+    schema["$defs"]["Facts"]["required"] = list(schema["$defs"]["Facts"]["properties"])
+    schema["required"].append("schema")
+    about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "puffer_frames certificate"}
+    found: dict[str, Any] = json.loads(json.dumps(about | schema | about | {"description": _WHAT}).replace("\\n", " "))
+    return found
 
 
 if __name__ == "__main__":

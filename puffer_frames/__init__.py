@@ -48,13 +48,13 @@ from puffer_frames.verbs.answers.aggregates import aggregate
 from puffer_frames.verbs.answers.series import histogram
 from puffer_frames.verbs.attached import certificate_of, read_certificate, verify, write_parquet
 from puffer_frames.verbs.auditing.audited import audit
-from puffer_frames.verbs.comparing.comparison import compare
+from puffer_frames.verbs.comparing import compare
 from puffer_frames.verbs.estimating.estimation import estimate
 from puffer_frames.verbs.ledgers.composition import compose
 from puffer_frames.verbs.ledgers.release_ledger import Ledger, ledger
-from puffer_frames.verbs.plans.plan import Plan, load_plan
+from puffer_frames.verbs.plans.plan import Plan, calibrate, load_plan
 from puffer_frames.verbs.quality import compare_tables
-from puffer_frames.verbs.release import calibrate, privatize
+from puffer_frames.verbs.release import privatize
 
 if TYPE_CHECKING:
     from puffer_frames.doors.transformer import PufferTransformer

@@ -1,14 +1,22 @@
-"""What the certificates of all verbs have in common: the parts that follow from the scales and why."""
+"""What certificates have in common: the fields that follow from the scales and why, and sentences of every release."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from puffer_frames.certificates.sentences import say
+from puffer_frames.certificates.statement import Statement
 from puffer_frames.certificates.version import __version__
+from puffer_frames.errors import KeptColumnWarning, PufferWarning, RowOrderWarning, UnreadColumnWarning
 from puffer_frames.noise.totals import AnswerNoise
 from puffer_frames.numbers.arguments import Target
+from puffer_frames.numbers.presentation import shown, shown_names
+from puffer_frames.priors.pairs import ProtectedPairs
+from puffer_frames.priors.prior import Secret
+from puffer_frames.scales.cautions import FEWEST_ROWS, LARGE_EPSILON, few_rows
 from puffer_frames.scales.choice import Choice
+from puffer_frames.scales.drift import Batch
 
 
 def of_table(labels: Collection[str], numbers: Collection[str], columns: Collection[str], /) -> dict[str, Any]:
@@ -63,3 +71,57 @@ def of_choices(
         "reproducible": seeded,
         "version": __version__,
     }
+
+
+_MOST_NAMED = 6
+
+
+def is_warned(warnings: Sequence[PufferWarning], kind: type[PufferWarning], /) -> bool:
+    """Whether there is a warning of this kind."""
+    return any(isinstance(warning, kind) for warning in warnings)
+
+
+def weak(target: Target, rows_per_secret: Mapping[Secret, int], /, *, rows: int) -> Iterator[Statement]:
+    """Sentences that say when the guarantee is weak: a large epsilon or delta, or secrets in few rows."""
+    few = few_rows(rows_per_secret)
+    if few:
+        more = f" and {len(few) - _MOST_NAMED:,} more" if len(few) > _MOST_NAMED else ""
+        named = ", ".join(shown(repr(secret)) for secret in few[:_MOST_NAMED]) + more
+        yield say("few-rows", fewest=FEWEST_ROWS, secrets=named)
+    if target.epsilon > LARGE_EPSILON:
+        yield say("weak-epsilon")
+    if target.delta * rows >= 1:
+        yield say("weak-delta")
+
+
+def seen(warnings: Sequence[PufferWarning], /) -> Iterator[Statement]:
+    """What was seen of the order of the rows and of kept columns."""
+    for warning in warnings:
+        if isinstance(warning, KeptColumnWarning):
+            kept, determines = shown(warning.kept), shown(warning.determines)
+            yield say("kept-tells", kept=kept, determines=determines, measured=warning.measured)
+        elif isinstance(warning, UnreadColumnWarning):
+            yield say("kept-unread", kept=shown(warning.kept))
+        elif isinstance(warning, RowOrderWarning):
+            yield say("order-tells", reasons=shown(warning.found))
+
+
+def absent_secrets(batch: Batch, /, *, of: int) -> Iterator[Statement]:
+    """A sentence for rows that the plan was not made from and that lack some of its secrets."""
+    if batch.absent:
+        rest = "the loss was measured for the others" if batch.observed else "no two are left to compare"
+        yield say("absent-secrets", absent=f"{batch.absent:,}", of=f"{of:,}", rest=rest)
+
+
+def left_out(
+    pairs: ProtectedPairs, keep: Sequence[str], nulls: str, /, *, entry: str = "secret or public value"
+) -> Iterator[Statement]:
+    """Pairs, columns and rows beyond the guarantee."""
+    if pairs == "each":
+        yield say("secrets-each")
+    elif pairs != "all":
+        yield say("listed-pairs")
+    if keep:
+        yield say("kept", kept=shown_names(keep))
+    if nulls == "drop":
+        yield say("nulls", entry=entry)

@@ -10,12 +10,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
-from puffer_frames.certificates.forms import limits
+from pydantic import AfterValidator, Field
+from pydantic.json_schema import SkipJsonSchema
+
 from puffer_frames.certificates.sentences import SENTENCES
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.presentation import plain, shown
 
+
+def _once(entries: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(entries)) < len(entries):
+        raise ValueError("an entry twice")
+    return entries
+
+
+ONCE, UNIQUE = AfterValidator(_once), Field(json_schema_extra={"uniqueItems": True})
+"""No entry is there twice: the check, and what the JSON Schema says of it."""
 Joint: TypeAlias = Literal["rule", "exact", "delta", "coupled"]
 RowsOfUnit: TypeAlias = Literal["independent", "repeated", "any"]
 Replaced: TypeAlias = Literal["values", "cells"]
@@ -31,7 +42,7 @@ class Facts:
     clipped: Mapping[str, Bounds | None] = field(default_factory=dict)
     """Columns whose values were clipped before the noise, and to which bounds; None for the range of the table of the
     plan, which is not printed."""
-    prepared: Annotated[tuple[Prepared, ...], limits(uniqueItems=True)] = ()
+    prepared: Annotated[tuple[Prepared, ...], ONCE, UNIQUE] = ()
     """What was done to values before a channel: rare levels "merged", numbers put into "cells", values beyond the
     domain "clipped" to it."""
     replaced: Replaced | None = None
@@ -63,7 +74,7 @@ class Facts:
     """Whether kept columns were found to tell of the secret or of a noisy column."""
     order_assumed: bool = False
     """Whether a refined release takes it for granted that its rows have the order of the first one."""
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: SkipJsonSchema[Mapping[str, Any]] = field(default_factory=dict)
     """Facts of a later version, kept as they are."""
 
     @property

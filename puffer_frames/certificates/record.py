@@ -7,7 +7,7 @@ import binascii
 import json
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
@@ -16,10 +16,10 @@ from typing import Any, Literal, TypeAlias
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
+from pydantic import TypeAdapter, ValidationError
 
-from puffer_frames.certificates.facts import are_said, facts_of
-from puffer_frames.certificates.fields import FORMS, REQUIRED, SCHEMA, Fields, has_facts, numbers_of
-from puffer_frames.certificates.forms import object_schema
+from puffer_frames.certificates.facts import Facts, are_said, facts_of
+from puffer_frames.certificates.fields import SCHEMA, Fields, as_json, folded, has_facts, numbers_of
 from puffer_frames.certificates.published import Published
 from puffer_frames.certificates.sentences import SENTENCES, WARNINGS, say
 from puffer_frames.certificates.text import certificate_rows, certificate_title
@@ -27,6 +27,7 @@ from puffer_frames.errors import ArgumentError, ArgumentTypeError, UncoveredFram
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.matching import compare, require_rows, unknown_names
 from puffer_frames.frames.table import open_table
+from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.usefulness import Usefulness, usefulness
 from puffer_frames.numbers.arguments import as_path
@@ -40,19 +41,15 @@ _COMPOSED = (
     *("adds-up", "adds-up-rows", "one-release", "planned-releases"),
     *("channel-again", "channel-again-capped", "table-again"),
 )
-JSON_SCHEMA: Mapping[str, Any] = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "title": "puffer_frames certificate",
-    **object_schema(FORMS, required=["schema", *REQUIRED], closed=False),
-}
-"""The JSON Schema of the record; docs/certificate.schema.json also has the docstrings of the fields."""
 
 
-def check_plain(plain: object, /) -> None:
-    """Raise ArgumentError unless this is a record that this version of the package can read."""
+def _checked(plain: Any, /) -> Certificate:
+    """The certificate of a record that this version of the package can read; raises ArgumentError."""
     if not isinstance(plain, Mapping):
         raise refused(f"a {type(plain).__name__}")
-    given = str(plain.get("schema"))
+    if "schema" not in plain:
+        raise refused("none for 'schema'")
+    given = str(plain["schema"])
     newest = numbers_of(SCHEMA)[0]
     if numbers_of(given)[0] > newest:
         raise ArgumentError(
@@ -61,20 +58,40 @@ def check_plain(plain: object, /) -> None:
             got=f"schema {given[:20]}",
             hint="Read it with a later version of puffer_frames.",
         )
-    if not _is_json(plain):
-        raise refused("what JSON cannot hold: an infinite number, half of a surrogate pair, or another type")
-    first = next(iter(sorted(_validator().iter_errors(plain), key=lambda error: list(map(str, error.path)))), None)
-    if first is not None:
-        missing = first.validator == "required"
-        got = first.message.removesuffix(" is a required property") if missing else None
-        place = ".".join(map(str, first.path)) or "the record"
-        raise refused(f"none for {got}" if missing else f"something else in {place[:80]!r}")
-    for beliefs in plain["verified"].values():
-        if any(_exceeds(each, plain["epsilon"], plain["delta"]) for each in beliefs.values()):
-            raise refused("a loss that is more than epsilon and delta")
+    try:
+        text = json.dumps(folded(plain), allow_nan=False, ensure_ascii=False).encode()
+        found = _reader().validate_json(text)
+    except ValidationError as error:
+        raise refused(_first_of(error, plain)) from None
+    except (TypeError, ValueError, RecursionError):  # of an encoding too
+        raise refused("what JSON cannot hold: an infinite number, half of a surrogate pair, or another type") from None
+    measured = [each for beliefs in found.verified.values() for each in beliefs.values()]
+    if any(_exceeds(each, found.epsilon, found.delta) for each in measured):
+        raise refused("a loss that is more than epsilon and delta")
     _check_columns(plain)
     _check_sentences(plain)
     _check_facts(plain)
+    return found
+
+
+@cache
+def _reader() -> TypeAdapter[Certificate]:
+    return TypeAdapter(Certificate)
+
+
+def _first_of(error: ValidationError, plain: Any) -> str:
+    """What is wrong, and in which place of the record, without the value there."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    place = list[str]()
+    for step in first["loc"]:
+        try:
+            plain = plain[step]
+        except (LookupError, TypeError):  # a field that is missing, or the member of a union
+            if first["type"] == "missing" and isinstance(plain, Mapping):
+                return f"none for {step!r}"
+            break
+        place.append(str(step))
+    return f"something else in {'.'.join(place)[:80]!r}"
 
 
 def _check_facts(plain: Mapping[str, Any]) -> None:
@@ -84,6 +101,8 @@ def _check_facts(plain: Mapping[str, Any]) -> None:
     facts = plain.get("facts")
     if facts is None:
         return
+    if missing := {each.name for each in fields(Facts)} - {"extra", *facts}:
+        raise refused(f"none for {min(missing)!r}")
     agree = (
         facts["seeded"] <= plain["reproducible"],
         facts["processed"] == bool(plain.get("processed")),
@@ -143,9 +162,6 @@ def _mandatory(plain: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 def _check_columns(plain: Mapping[str, Any]) -> None:
     """Fields that must agree with one another."""
     columns = set(plain["scales"])
-    found = [*plain["observed"].values(), *(f for beliefs in plain["verified"].values() for f in beliefs.values())]
-    if any(float(f[name][0]) > float(f[name][1]) for f in found for name in ("pure_loss", "hockey_stick")):
-        raise refused("a bracket whose ends are in the wrong order")
     if any(set(plain[name]) != columns for name in ("expected_error", "published_scales")):
         raise refused("scales, errors and published scales of different columns")
     channels = set(plain.get("channels", {}))
@@ -208,26 +224,9 @@ def _check_refined(plain: Mapping[str, Any]) -> None:
         raise refused("a release that refines itself")
 
 
-def _exceeds(measured: Mapping[str, Any], epsilon: float, delta: float) -> bool:
-    loss, stick = float(measured["pure_loss"][1]), float(measured["hockey_stick"][1])
-    return (
-        measured["epsilon"] > epsilon or (loss > epsilon and not 0 <= stick <= delta) or (loss > epsilon and not delta)
-    )
-
-
-def _is_json(plain: Mapping[str, Any]) -> bool:
-    try:
-        json.dumps(dict(plain), allow_nan=False, ensure_ascii=False, sort_keys=True).encode()
-    except (TypeError, ValueError, RecursionError):  # of an encoding too
-        return False
-    return True
-
-
-@cache
-def _validator() -> Any:
-    from jsonschema import Draft202012Validator
-
-    return Draft202012Validator(JSON_SCHEMA)
+def _exceeds(measured: Verification, epsilon: float, delta: float) -> bool:
+    stick = delta and measured.hockey_stick.upper <= delta
+    return measured.epsilon > epsilon or (measured.pure_loss.upper > epsilon and not stick)
 
 
 def refused(got: str, /) -> ArgumentError:
@@ -346,8 +345,8 @@ class Certificate(Published):
 
     def to_dict(self) -> dict[str, Any]:
         """A dict of JSON types, from which `from_dict` makes an equal certificate."""
-        plain = {name: form.write(getattr(self, name)) for name, form in FORMS.items() if self.has(name)}
-        return {**self.extra, **plain}
+        plain: dict[str, Any] = as_json(self)
+        return {name: entry for name, entry in plain.items() if name != "facts" or has_facts(self.schema)}
 
     @classmethod
     @short_traceback
@@ -361,9 +360,10 @@ class Certificate(Published):
             and sentences do not agree, and for the record of a later major version. Fields that this version does not
             know are kept in `extra`.
         """
-        check_plain(plain)
-        found = of_checked(plain)
-        if has_facts(found.schema) and not are_said(found.facts, found.statements, columns=found.public):
+        found = _checked(plain)
+        if not has_facts(found.schema):
+            return replace(found, facts=facts_of(found.statements, columns=found.public))
+        if not are_said(found.facts, found.statements, columns=found.public):
             raise refused("facts that its sentences do not say")
         return found
 
@@ -547,14 +547,3 @@ class Certificate(Published):
 
     def _repr_html_(self) -> str:
         return as_html(certificate_title(self), certificate_rows(self), pictures=certificate_pictures(self))
-
-
-def of_checked(plain: Mapping[str, Any], /) -> Certificate:
-    """As `Certificate.from_dict`, of a record that was checked when it was written."""
-    try:
-        values = {name: form.read(plain[name]) for name, form in FORMS.items() if name in plain}
-        found = Certificate(**values, extra={name: entry for name, entry in plain.items() if name not in FORMS})
-        facts = found.facts if has_facts(found.schema) else facts_of(found.statements, columns=found.public)
-    except (OverflowError, TypeError, ValueError, KeyError):
-        raise refused("an entry that is out of range") from None
-    return replace(found, facts=facts)

@@ -23,11 +23,12 @@ from puffer_frames.verbs.answers.aggregates import aggregate
 from puffer_frames.verbs.answers.series import histogram
 from puffer_frames.verbs.attached import certificate_of, collect, report, sink_parquet, verify, write_parquet
 from puffer_frames.verbs.auditing.audited import audit
-from puffer_frames.verbs.comparing.comparison import compare
+from puffer_frames.verbs.comparing import compare
 from puffer_frames.verbs.estimating.estimation import estimate
+from puffer_frames.verbs.plans.plan import calibrate
 from puffer_frames.verbs.plans.plotted import plot
 from puffer_frames.verbs.quality import quality
-from puffer_frames.verbs.release import calibrate, privatize
+from puffer_frames.verbs.release import privatize
 from puffer_frames.verbs.requests import bind
 
 NAME = "puffer"

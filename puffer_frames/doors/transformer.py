@@ -50,7 +50,7 @@ from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.attached import certificate_of
 from puffer_frames.verbs.ledgers.release_ledger import LedgerArgument
 from puffer_frames.verbs.once import ReleasedRows
-from puffer_frames.verbs.release import calibrate
+from puffer_frames.verbs.plans.plan import calibrate
 from puffer_frames.verbs.requests import DrawArguments, Drawing, PrivatizeArguments, bind, with_names
 
 _COMPLEX = "Complex data not supported"

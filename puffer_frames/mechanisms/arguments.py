@@ -32,6 +32,11 @@ class Options:
         """What a request says of the mechanism: fields of `Request`, its word or record among them."""
         return {"mechanism": self}
 
+    @property
+    def title(self) -> str:
+        """What a comparison calls it."""
+        return type(self).__name__.lower()
+
 
 PairsArgument: TypeAlias = Literal["all"] | Iterable[Sequence[Any]]
 BeliefWord: TypeAlias = Literal["fitted", "empirical", "population", "only"]

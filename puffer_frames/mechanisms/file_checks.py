@@ -14,7 +14,8 @@ from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import Table
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.arguments import Options, check_merge
-from puffer_frames.mechanisms.request import Request, SecretsOfPairs, can_compose, check_given, check_repeats
+from puffer_frames.mechanisms.request import Request, can_compose, check_given, check_repeats
+from puffer_frames.mechanisms.seam import Fitted
 from puffer_frames.noise.postprocessing import check_bounds
 from puffer_frames.numbers.arguments import Target, check_count, check_word
 from puffer_frames.numbers.records import refused
@@ -133,7 +134,7 @@ def _check_words(request: Request) -> None:
     roles.check_names((*request.secret, *request.public, *request.given_columns))
 
 
-def check_secrets(plan: SecretsOfPairs, /) -> None:
+def check_secrets(plan: Fitted[Any], /) -> None:
     """Secrets are values of a column, tuples of those of several, or of each by itself a tuple of column and value."""
     request, rows, pairs = plan.request, plan.rows_per_secret, plan.pairs
     require(all(count >= 1 for count in rows.values()), "a secret without rows")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
@@ -30,7 +30,7 @@ from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds, check_bounds, in_words
 from puffer_frames.numbers.arguments import Target, check_count, check_flag, check_word
 from puffer_frames.papers.catalogue import BOUNDED, KANTOROVICH, PUBLISHED_FOR
-from puffer_frames.priors.pairs import Pairs, ProtectedPairs, by_column
+from puffer_frames.priors.pairs import Pairs, by_column
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import JointCounts, Level, LevelCounts, Summary
 from puffer_frames.scales.beliefs import read_beliefs
@@ -257,14 +257,6 @@ class Request:
         return roles.counting(self.labels) if self.labels else roles
 
 
-def protected_rows(rows: Mapping[Secret, int], request: Request, /, *, named: Collection[Secret]) -> dict[Secret, int]:
-    """Rows of each of the named secrets, or of each column and value of it, from rows of each secret."""
-    if request.apart:
-        groups = by_column(rows, request.secret)
-        rows = {own: sum(rows.get(secret, 0) for secret in of) for own, of in groups.items()}
-    return {secret: count for secret, count in rows.items() if secret in set(named)}
-
-
 def is_joint(request: Request, /) -> bool:
     """Whether the scales of the columns are found together, for whole rows: several columns with Laplace noise."""
     if len(request.public) == 1 or request.noise != PUBLISHED_FOR:
@@ -283,39 +275,6 @@ def can_compose(request: Request, repeats: Repeats, /) -> bool:
     several = repeats.assumed == "independent" and repeats.rows > 1
     asked = request.target.delta > 0 and request.calibration == "exact" and isinstance(request.noise, COMPOSED)
     return known and several and asked
-
-
-class SecretsOfPairs:
-    """What is found for a request and a table, whatever the mechanism."""
-
-    __slots__ = ()
-
-    request: Request
-    pairs: Pairs
-    """"all", or the protected pairs of secrets."""
-    rows_per_secret: Mapping[Secret, int]
-    """Rows of each secret, or of each column and value where these are protected by themselves."""
-    rows: int
-    """Rows of the table, complete ones."""
-
-    @property
-    def secrets(self) -> tuple[Secret, ...]:
-        """The values of the secret that the pairs name."""
-        return tuple(named_secrets(self.pairs, self.rows_per_secret))
-
-    @property
-    def protected_pairs(self) -> ProtectedPairs:
-        """The pairs, as a certificate states them."""
-        return "each" if self.request.apart else self.pairs
-
-    def protected_rows(self, rows: Mapping[Secret, int], /) -> dict[Secret, int]:
-        """The rows of each secret that the pairs name, or of each column and value of it."""
-        return protected_rows(rows, self.request, named=self.secrets)
-
-
-def named_secrets(pairs: Pairs, secrets: Iterable[Secret], /) -> list[Secret]:
-    """The secrets that pairs name, each once."""
-    return list(secrets) if pairs == "all" else list(dict.fromkeys(secret for pair in pairs for secret in pair))
 
 
 def lacking(request: Request, /) -> tuple[str, ...]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
+from puffer_frames.certificates.build import absent_secrets, is_warned, left_out, seen, weak
 from puffer_frames.certificates.facts import Facts
-from puffer_frames.certificates.of_release import absent_secrets, is_warned, left_out, seen, weak
 from puffer_frames.certificates.record import MOST_VALUES, Certificate
 from puffer_frames.certificates.sentences import say, warnings_of
 from puffer_frames.certificates.statement import Statement
@@ -31,18 +31,21 @@ from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table, small_frame
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding
-from puffer_frames.mechanisms.request import Request, RowsRequest, SecretsOfPairs
+from puffer_frames.mechanisms.request import Request, RowsRequest
 from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import Rows, at_most, bars, pairs_text, plain, shown_names, upper_text
+from puffer_frames.priors.pairs import Pairs, ProtectedPairs, by_column
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.scales.drift import Batch
 from puffer_frames.scales.strata import Stratum
 
 _STEPS = tuple(2.0 ** (k / 2) for k in range(-4, 5))
 NO_BOUND = math.nan
+NEARLY = 0.99
+"""An error of so much of a constant's is nearly that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +155,11 @@ class Counts(Protocol):
 S = TypeVar("S", bound=Counts)
 
 
+def named_secrets(pairs: Pairs, secrets: Iterable[Secret], /) -> list[Secret]:
+    """The secrets that pairs name, each once."""
+    return list(secrets) if pairs == "all" else list(dict.fromkeys(secret for pair in pairs for secret in pair))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading(Generic[S]):
     """A table as a mechanism has read it."""
@@ -201,7 +209,7 @@ class Release:
         )
 
     def certificate(
-        self, fitted: SecretsOfPairs, /, *, statements: tuple[Statement, ...], whose: str = "record", **others: Any
+        self, fitted: Fitted[Any], /, *, statements: tuple[Statement, ...], whose: str = "record", **others: Any
     ) -> Certificate:
         """The certificate of the release, its values not known yet.
 
@@ -264,6 +272,51 @@ class Compared:
     """Mean absolute error after the posterior median."""
 
 
+NOTHING_NEEDED = "private as it is: say allow_zero_noise=True"
+ADDS_UP, LARGEST_ADD, NO_RULE = "epsilons add", "largest losses add", "no rule"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedRow:
+    """A row of a comparison: one column under one alternative. What is not known is not a number."""
+
+    epsilon: float
+    delta: float
+    belief: str
+    mechanism: str
+    noise: str = ""
+    theorem: str = ""
+    column: str
+    published_scale: float = math.nan
+    verdict: str = ""
+    scale: float = math.nan
+    error: float = math.nan
+    error_std: float = math.nan
+    error_constant: float = math.nan
+    bound: float = math.nan
+    loss_observed: float = math.nan
+    loss_population: float = math.nan
+    loss_any_law: float = math.nan
+    loss_reader: float = math.nan
+    composes: str = ""
+    seconds: float = math.nan
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """How far a column spreads by itself."""
+
+    std: float = math.nan
+    constant: float = math.nan
+    """The mean error of its median, or of its most frequent label, in place of every value."""
+
+    def shares(self, error: float, /) -> dict[str, Any]:
+        """An error as a share of both."""
+        units = {"error_std": self.std, "error_constant": self.constant}
+        return {name: error / unit if unit > 0 else math.nan for name, unit in units.items()}
+
+
 class Owner(Protocol):
     """The plan that something fitted is part of."""
 
@@ -284,17 +337,42 @@ class Owner(Protocol):
         """What a plan from a file lacks."""
 
 
-class Fitted(SecretsOfPairs, ABC, Generic[S]):
+class Fitted(ABC, Generic[S]):
     """What a mechanism found for a request and the counts of a table. It holds exact statistics of every secret."""
 
     __slots__ = ()
 
+    request: Request
+    pairs: Pairs
+    """"all", or the protected pairs of secrets."""
+    rows_per_secret: Mapping[Secret, int]
+    """Rows of each secret, or of each column and value where these are protected by themselves."""
+    rows: int
+    """Rows of the table, complete ones."""
     tag: ClassVar[str] = "Calibration"
     """What its plans are called in a file."""
     unchanged: ClassVar[str] = ""
     """What releases values of the columns, with which nothing is done; empty for noisy values."""
     within: ClassVar[str] = "the loss under the frequencies of these rows is within what was asked for"
     """Why a plan covers other rows, where it does."""
+
+    @property
+    def secrets(self) -> tuple[Secret, ...]:
+        """The values of the secret that the pairs name."""
+        return tuple(named_secrets(self.pairs, self.rows_per_secret))
+
+    @property
+    def protected_pairs(self) -> ProtectedPairs:
+        """The pairs, as a certificate states them."""
+        return "each" if self.request.apart else self.pairs
+
+    def protected_rows(self, rows: Mapping[Secret, int], /) -> dict[Secret, int]:
+        """The rows of each secret that the pairs name, or of each column and value of it."""
+        if self.request.apart:
+            groups = by_column(rows, self.request.secret)
+            rows = {own: sum(rows.get(secret, 0) for secret in of) for own, of in groups.items()}
+        named = set(self.secrets)
+        return {secret: count for secret, count in rows.items() if secret in named}
 
     @property
     def target(self) -> Target:
@@ -357,6 +435,21 @@ class Fitted(SecretsOfPairs, ABC, Generic[S]):
     def pictures(self, plan: Owner, /) -> list[str]:
         """Small ones, for notebooks."""
         return []
+
+    def compared_rows(self, told: ComparedRow, spreads: Mapping[str, Spread], seen: S, /) -> list[ComparedRow]:
+        """A row of a comparison for each column; `told` has what does not depend on what was found."""
+        errors, observed, delta = self.expected_error, self.observed_losses, self.request.target.delta
+        return [
+            replace(
+                told,
+                column=name,
+                error=error,
+                loss_observed=observed[name].loss(delta=delta).upper if name in observed else math.nan,
+                composes=NO_RULE,
+                **spreads.get(name, Spread()).shares(error),
+            )
+            for name, error in errors.items()
+        ]
 
     # rows: those of the plan, or others
 
@@ -448,12 +541,22 @@ class Mechanism(ABC, Generic[S]):
     """A way to make columns private."""
 
     name: ClassVar[str]
+    options: ClassVar[type]
+    """The record of its options."""
     records: ClassVar[Mapping[str, type]] = {}
     """The dataclasses of its own that a plan file may hold, by their names there."""
 
+    def is_asked(self, mechanism: object, /) -> bool:
+        """Whether what a request says of the mechanism, a word or a record, means this one."""
+        return mechanism == self.name or isinstance(mechanism, self.options)
+
+    def suits(self, public: Sequence[str], table: Table, /) -> bool:
+        """Whether it is the default for these columns."""
+        return False
+
     @abstractmethod
     def takes(self, request: Request, table: Table, /) -> Request | None:
-        """The request as this mechanism has it; None where another mechanism was asked for, or is the default.
+        """A request for it, or by default, as this mechanism has it; None where the next one is the default.
 
         Raises ArgumentError for what does not go together.
         """

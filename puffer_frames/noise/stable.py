@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
 from puffer_frames.noise.adding import Open, grid_of
@@ -249,7 +249,7 @@ def _unit_quantile(tail: float, /, *, alpha: float) -> float:
     def beyond(log_x: float) -> float:
         return math.log(float(unit.survival(np.array(math.exp(log_x))))) - math.log(tail)
 
-    return math.exp(float(brentq(beyond, -40.0, 600.0 / alpha, xtol=1e-13)))
+    return math.exp(float(scipy.optimize.brentq(beyond, -40.0, 600.0 / alpha, xtol=1e-13)))
 
 
 @lru_cache(maxsize=256)

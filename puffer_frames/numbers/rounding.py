@@ -8,9 +8,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
-from scipy.stats import beta
 
 
 def share_at_least(hits: ArrayLike, rows: ArrayLike, alpha: float, /) -> NDArray[np.float64]:
@@ -24,13 +23,13 @@ def share_at_least(hits: ArrayLike, rows: ArrayLike, alpha: float, /) -> NDArray
     Theorem 4: of all such rows with one mean, equal ones have the heaviest tails.
     """
     of, among = np.broadcast_arrays(np.asarray(hits, dtype=float), np.asarray(rows, dtype=float))
-    return np.where(of > 0, beta.ppf(alpha, np.maximum(of, 1), among - of + 1), 0.0)
+    return np.where(of > 0, scipy.stats.beta.ppf(alpha, np.maximum(of, 1), among - of + 1), 0.0)
 
 
 def share_at_most(hits: ArrayLike, rows: ArrayLike, alpha: float, /) -> NDArray[np.float64]:
     """The upper bounds; 1 where there are no rows."""
     of, among = np.broadcast_arrays(np.asarray(hits, dtype=float), np.asarray(rows, dtype=float))
-    upper = beta.ppf(1 - alpha, of + 1, np.maximum(among - of, 1))
+    upper = scipy.stats.beta.ppf(1 - alpha, of + 1, np.maximum(among - of, 1))
     return np.where(of < among, upper, 1.0)
 
 
@@ -101,7 +100,7 @@ def root_from_below(
     function: Callable[[float], float], low: float, high: float, /, *, tolerance: float, most: float = 0.0
 ) -> float:
     """A root of a rising function by Brent's method, moved down until the function is at most so much there."""
-    root, step = float(brentq(function, low, high, xtol=tolerance, rtol=1e-14)), tolerance
+    root, step = float(scipy.optimize.brentq(function, low, high, xtol=tolerance, rtol=1e-14)), tolerance
     while function(root) > most:
         root -= step
         step *= 2

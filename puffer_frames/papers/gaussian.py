@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
-from scipy.optimize import brentq, linprog
+import scipy
 from scipy.special import lambertw, log_ndtr, ndtr, ndtri
 
 from puffer_frames.errors import ArgumentError, PriorError, short_traceback
@@ -317,7 +317,9 @@ def _root(mean: float, variance: float, *, epsilon: float) -> float:
     low = high - 1.0
     while beyond(low) > 0:
         low -= 1.0
-    root = float(brentq(beyond, low, high, xtol=_ROOT_TOLERANCE, rtol=1e-14)) if beyond(high) > 0 else high
+    root = (
+        float(scipy.optimize.brentq(beyond, low, high, xtol=_ROOT_TOLERANCE, rtol=1e-14)) if beyond(high) > 0 else high
+    )
     step = _ROOT_TOLERANCE
     while beyond(root) > -32 * UNIT_ROUNDOFF * (1 + epsilon):
         root -= step
@@ -459,7 +461,9 @@ def component_plan(p: Prior, q: Prior, /) -> FloatArray:
     unit = _unit(p, q)
     cost = (((p.means[:, None] - q.means) / unit) ** 2 + ((p.stds[:, None] - q.stds) / unit) ** 2).ravel()
     sums = np.vstack([np.kron(np.eye(rows), np.ones(columns)), np.kron(np.ones(rows), np.eye(columns))])
-    found = linprog(cost, A_eq=sums[:-1], b_eq=np.concatenate([p.weights, q.weights])[:-1], method="highs-ds")
+    found = scipy.optimize.linprog(
+        cost, A_eq=sums[:-1], b_eq=np.concatenate([p.weights, q.weights])[:-1], method="highs-ds"
+    )
     plan: FloatArray = np.asarray(found.x, dtype=np.float64).reshape(rows, columns)
     return plan
 

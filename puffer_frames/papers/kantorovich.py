@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from puffer_frames.errors import short_traceback
 from puffer_frames.numbers.arguments import check_epsilon, check_found
@@ -140,7 +140,7 @@ def _relaxed(p: Prior, q: Prior, epsilon: float) -> float:
     low = top
     while excess(low) <= 0:
         low /= 2
-    root = float(brentq(excess, low, low * 2, xtol=low * 1e-14, rtol=1e-14))
+    root = float(scipy.optimize.brentq(excess, low, low * 2, xtol=low * 1e-14, rtol=1e-14))
     while excess(root) > 0:
         root = min(root * (1 + 1e-13), top)
     return root

@@ -131,6 +131,10 @@ def _joined(pairs: Sequence[Counts]) -> Counts:
 
 Level: TypeAlias = str | bool | int | float | tuple[Any, ...] | None
 """A value of a public column that is released through a channel; None is a missing one. A tuple is one of several."""
+RARE = 5
+"""A level of fewer rows, over all secrets, is rare."""
+OTHER = "other"
+"""The level that rare ones are merged into."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

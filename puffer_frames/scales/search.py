@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
-from scipy.optimize import brentq
+import scipy
 
 from puffer_frames.errors import ArgumentError, CalibrationError, short_traceback
 from puffer_frames.loss.engine import privacy_loss
@@ -301,7 +301,7 @@ def _tighten(beyond: Callable[[float], float], low: float, high: float) -> float
         def near(log_scale: float) -> float:
             return min(max(beyond(log_scale), -_NEAR), _NEAR)
 
-        root = float(brentq(near, low, high, xtol=tolerance / 4, rtol=1e-14, maxiter=60, disp=False))
+        root = float(scipy.optimize.brentq(near, low, high, xtol=tolerance / 4, rtol=1e-14, maxiter=60, disp=False))
         for probe in (root + tolerance / 2, root - tolerance / 2):
             if low < probe < high:
                 low, high = (low, probe) if beyond(probe) <= 0 else (probe, high)

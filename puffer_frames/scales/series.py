@@ -8,8 +8,8 @@ from contextlib import suppress
 from functools import partial
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.loss.atoms.counts import LONGEST, WindowedCountLoss, check_length, count_loss
@@ -145,7 +145,7 @@ def _needed_far_away(loss: WindowedCountLoss, length: int, target: Target) -> fl
 
     high = math.log(length / target.epsilon)  # there no loss is larger
     low = next((high - k for k in range(1, _DECREASES) if beyond(high - k) > 0), None)
-    return 0.0 if low is None else math.exp(brentq(beyond, low, low + 1, xtol=_EXACT / 8))
+    return 0.0 if low is None else math.exp(scipy.optimize.brentq(beyond, low, low + 1, xtol=_EXACT / 8))
 
 
 _MOST_TIMES = 4 * LONGEST**2

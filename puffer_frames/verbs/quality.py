@@ -8,8 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import ks_2samp
-from scipy.stats.contingency import association
+import scipy
 
 from puffer_frames.errors import ArgumentError, PufferError, short_traceback
 from puffer_frames.frames.columns import NativeFrame, check_rows
@@ -245,7 +244,7 @@ def _of_column(column: _Shared) -> ColumnQuality:
         return ColumnQuality(name=column.name, kind="labels", similarity=_overlap(column.before, column.after))
     before, after = _there(column.before), _there(column.after)
     if before.size and after.size:
-        distance = float(ks_2samp(before, after, method="asymp").statistic)
+        distance = float(scipy.stats.ks_2samp(before, after, method="asymp").statistic)
     else:
         distance = float(before.size != after.size)
     return ColumnQuality(name=column.name, kind="numbers", similarity=1 - distance)
@@ -320,4 +319,4 @@ def _correlation(first: FloatArray, second: FloatArray) -> float:
 def _told(counts: Any) -> float:
     """Cramér's V; 0 of a constant."""
     counts = counts[np.ix_(counts.any(axis=1), counts.any(axis=0))]
-    return float(association(counts, method="cramer")) if min(counts.shape) > 1 else 0.0
+    return float(scipy.stats.contingency.association(counts, method="cramer")) if min(counts.shape) > 1 else 0.0

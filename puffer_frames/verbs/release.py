@@ -1,14 +1,165 @@
-"""Record-level release: one noisy value per row."""
+"""Record-level release: a table is fitted, its rows are drawn once, and the frame gets its certificate."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from puffer_frames.certificates.record import Certificate
+from puffer_frames.errors import ArgumentError, PufferError, warn
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.table import open_table
-from puffer_frames.mechanisms.arguments import CalibrateArguments
+from puffer_frames.frames.null_values import codes_text, warn_of_unused, with_nulls
+from puffer_frames.frames.roles import Roles, RowOrder
+from puffer_frames.frames.table import CompleteRows, Table, open_table
+from puffer_frames.mechanisms import registry
 from puffer_frames.mechanisms.request import Request, RowsRequest
-from puffer_frames.verbs.plans.plan import Plan, fit
-from puffer_frames.verbs.releasing.release import release_rows
-from puffer_frames.verbs.requests import Drawing, PrivatizeArguments, releases, takes, with_names
+from puffer_frames.mechanisms.seam import Fitted, Mechanism, Reading, Release
+from puffer_frames.noise.stream import ReleaseKey
+from puffer_frames.papers.catalogue import PUBLISHED_FOR
+from puffer_frames.priors.prior import Secret
+from puffer_frames.scales.cautions import rarest_rows
+from puffer_frames.scales.drift import Batch
+from puffer_frames.verbs.ledgers.refine_key import opened
+from puffer_frames.verbs.requests import Drawing, PrivatizeArguments, releases, with_names
+
+
+def mechanism_for(request: Request, table: Table, /) -> tuple[Mechanism[Any], Request]:
+    """The mechanism that a request is for, and the request as it has it; raises ArgumentError as `Mechanism.takes`."""
+    asked, public = request.mechanism, request.public
+    for mechanism in registry.MECHANISMS:
+        own = mechanism.suits(public, table) if asked == "auto" else mechanism.is_asked(asked)
+        if own and (found := mechanism.takes(request, table)) is not None:
+            return mechanism, found
+    raise AssertionError(f"no mechanism is called {asked!r}")
+
+
+def read(frame: NativeFrame, request: Request, asked: RowsRequest | None, /) -> tuple[Mechanism[Any], Reading[Any]]:
+    """A table as the mechanism that a request is for reads it; `asked` says how its rows are to be released."""
+    table = open_table(frame)
+    mechanism, request = mechanism_for(request, table)
+    return mechanism, mechanism.read(request, frame, table, asked)
+
+
+def fit(
+    frame: NativeFrame, request: Request, asked: RowsRequest | None, /
+) -> tuple[Mechanism[Any], Reading[Any], Fitted[Any]]:
+    """What has the guarantee for a table; by default what the first mechanism says to try, where that is to be had."""
+    warn_of_unused(frame, request.null_values)
+    frame = with_nulls(frame, request.null_values)
+    mechanism, found = read(frame, request, asked)
+    fitted = mechanism.fit(found.request, found.seen)
+    if request.mechanism == "auto" and (other := fitted.instead()) is not None:
+        with suppress(PufferError):  # it does not take every table
+            better, again = read(frame, replace(request, mechanism=other), asked)
+            instead = better.fit(again.request, again.seen)
+            if asked is not None:
+                instead.check_asked(asked)
+            return better, again, instead
+    return mechanism, found, fitted
+
+
+def check_refinable(fitted: Fitted[Any], rows: CompleteRows, asked: RowsRequest, /) -> None:
+    """Raise ArgumentError for a key file beside a release that cannot be refined."""
+    if asked.refine_key is None:
+        return
+    changed = bool(asked.bounds) or asked.to_integers or asked.layout.shuffle or asked.seeded
+    if changed or fitted.originals(rows) is None:
+        raise ArgumentError(
+            "refine_key",
+            rule=f"given for {PUBLISHED_FOR.title} noise on numbers of a frame in memory, its rows in their order and "
+            "its values not changed after the noise",
+            got="another release",
+            hint="Leave it out: such a release cannot be refined.",
+        )
+    with opened(asked.refine_key):
+        pass
+
+
+def note_rows(fitted: Fitted[Any], rows: CompleteRows, asked: RowsRequest, fingerprint: str, /) -> None:
+    """Write down the original values of a release, in a code, where it is to be refined."""
+    values = None if asked.refine_key is None else fitted.originals(rows)
+    if asked.refine_key is not None and values is not None:
+        with opened(asked.refine_key) as file:
+            file.note(fingerprint, values)
+
+
+def release_rows(
+    fitted: Fitted[Any],
+    rows: CompleteRows,
+    asked: RowsRequest,
+    drawing: Drawing,
+    /,
+    *,
+    frame: NativeFrame,
+    rows_per_secret: Mapping[Secret, int],
+    batch: Batch | None = None,
+    unproved: Sequence[str] = (),
+) -> NativeFrame:
+    """Release rows that have been checked against the plan.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    rows : CompleteRows
+    asked : RowsRequest
+    drawing : Drawing
+    frame : NativeFrame
+        The whole table, for the limit of a ledger.
+    rows_per_secret : mapping of secret to int
+        Of the rows that are released.
+    batch : Batch, optional
+        What was measured on other rows than those that the plan was made from.
+    unproved : sequence of str
+        Beliefs whose laws a plan from a file lacks.
+    """
+    check_refinable(fitted, rows, asked)
+    key, warnings = drawing.key(), rows.warnings(list(rows_per_secret.values()))
+    for warning in warnings:
+        warn(warning)
+    secrets = tuple(rows_per_secret) if fitted.pairs == "all" else fitted.secrets
+
+    def certificate(count: int, levels: tuple[str, ...]) -> Certificate:
+        release = Release(
+            asked=asked,
+            columns=rows.names,
+            rows=count,
+            secrets=secrets,
+            kept=tuple(name for name in asked.roles.keep if name not in asked.roles.given) + levels,
+            warnings=warnings,
+            rows_per_secret=rows_per_secret,
+            batch=batch,
+            unproved=unproved,
+        )
+        groups = fitted.protected_rows(rows_per_secret) if fitted.request.pairs == "all" else rows_per_secret
+        found = replace(fitted.certificate(release), rarest=rarest_rows(groups))
+        return found.of_codes(codes_text(fitted.request.null_values))
+
+    reserved = drawing.reserve(certificate(sum(rows_per_secret.values()), ()), frame)
+    released = rows.release(fitted.draws(asked, key))
+    found = certificate(released.rows, released.levels).said(drawing.about)
+    note_rows(fitted, rows, asked, released.fingerprint)
+    return reserved.put(found.of_values(released.fingerprint, released.sample), released.frame)
+
+
+def rehearse(fitted: Fitted[Any], /) -> None:
+    """All of a release but its rows: for a plan from a file, of which this may fail where its parts do not agree."""
+    request = fitted.request
+    roles = Roles.of(secret=request.secret, public=request.public, given=request.given_columns)
+    asked = RowsRequest(roles=roles, layout=RowOrder(), bounds={}, to_integers=False, publish=(), seeded=True)
+    for draw in fitted.draws(asked, ReleaseKey.of(0)):
+        draw.prepared()
+    release = Release(
+        asked=asked,
+        columns=(),
+        rows=fitted.rows,
+        secrets=fitted.secrets,
+        kept=(),
+        warnings=[],
+        rows_per_secret=fitted.rows_per_secret,
+    )
+    fitted.certificate(release)
 
 
 @releases(PrivatizeArguments)
@@ -204,38 +355,3 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     fitted.warn()
     counts = fitted.rows_of(found.seen)
     return release_rows(fitted, found.rows, asked, drawing, frame=found.frame, rows_per_secret=counts)
-
-
-@takes(CalibrateArguments)
-def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Plan:
-    """Plan a release without drawing noise; print the result to read the plan.
-
-    Parameters
-    ----------
-    frame : a frame of any kind
-        Of pandas, Polars, PyArrow, DuckDB or Spark.
-    secret, public, epsilon, delta, mechanism, beliefs, pairs, secrets, given, unit, releases, domain, nulls, \
-    null_values, allow_zero_noise
-        As in `privatize`.
-
-    Returns
-    -------
-    Plan
-        Deterministic; its `release(frame)` draws once. It holds exact statistics of every secret: keep it private.
-
-    Raises
-    ------
-    ColumnNotFoundError, ArgumentError, ArgumentTypeError, PriorError, CalibrationError
-        As `privatize`.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd, puffer_frames
-    >>> rng = np.random.default_rng(0)
-    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
-    >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.1)
-    >>> plan.theorem, plan.published_scale, round(plan.scale, 3)
-    ('kantorovich', 10.0, 2.205)
-    """
-    labels = open_table(frame).labels
-    return Plan.of(frame, Request.of(with_names(arguments, frame, labels), labels))

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import puffer_frames
 from puffer_frames import Bootstrap, Layout, Noise, certificate_of
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, PriorError
-from puffer_frames.mechanisms.noise import rows_seen, strata_plan
+from puffer_frames.mechanisms.noise import fitted, rows_seen
 
 ROWS = 900
 RNG = np.random.default_rng(19)
@@ -279,13 +279,13 @@ def test_drift_beyond_the_plan_and_with_delta():
 
 def test_scales_do_not_depend_on_the_cores(monkeypatch):
     """With another number of threads a product of matrices has other last bits."""
-    seen, choose = [], strata_plan.choose_jointly
+    seen, choose = [], fitted.choose_jointly
 
     def watched(*args, **asked):
         seen.extend(own["num_threads"] for own in threadpool_info() if own["user_api"] == "blas")
         return choose(*args, **asked)
 
-    monkeypatch.setattr(strata_plan, "choose_jointly", watched)
+    monkeypatch.setattr(fitted, "choose_jointly", watched)
     with threadpool_limits(limits=2):
         plan(pl.DataFrame(COLUMNS))
     assert set(seen) == {1}

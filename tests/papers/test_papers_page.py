@@ -125,10 +125,12 @@ def test_printed_numbers(script, plain):
     beside = importlib.import_module("papers_printed")
     rows = [*beside.sums(), *beside.worked_example(), *beside.conditions(), *beside.slides()]
     rows = [row for row in rows if isinstance(row.printed, (int, float)) and row.ours is not None]
-    assert len(rows) == 24
+    assert len(rows) == 25
     other = [row.what for row in rows if row.printed != pytest.approx(row.ours, abs=1e-9)]
     assert other == ["F(2; s_i)", "F(4; s_j)"]
     assert {row.what for row in rows if row.right != "both"} == set(other)
+    (least,) = beside.least_ratio()
+    assert least.ours == pytest.approx(0.2 / 0.7, rel=1e-12)
 
 
 def paths(p0, p1, length):

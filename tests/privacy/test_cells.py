@@ -20,7 +20,7 @@ from puffer_frames.loss.displaced import CellMeansLoss
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.noises import stable_noise
 from puffer_frames.loss.noises.stable_noise import GaussianCellMeansLoss
-from puffer_frames.mechanisms.noise import rows_seen, strata_plan
+from puffer_frames.mechanisms.noise import fitted, rows_seen
 from puffer_frames.noise.families import GAUSSIAN, LAPLACE
 from puffer_frames.papers import kantorovich_scale
 from puffer_frames.priors.prior import MEANS_ERROR, middles, observed_priors
@@ -92,7 +92,7 @@ def test_the_scale_is_private_for_the_exact_values(table, delta, theorem):
 @pytest.mark.parametrize("few_rows", [0, 1 << 18])
 def test_gaussian_noise_is_that_of_the_exact_values(monkeypatch, table, few_rows):
     """From the means of cells, and for few rows from the values."""
-    monkeypatch.setattr(strata_plan, "_FEW_ROWS", few_rows)
+    monkeypatch.setattr(fitted, "_FEW_ROWS", few_rows)
     asked = {"epsilon": 0.8, "delta": 1e-6, "mechanism": Noise("gaussian", theorem="kantorovich")}
     plan = pl.DataFrame(table).puffer.calibrate(secret="group", public="value", **asked)
     exact = privacy_loss(raw_priors(table), noise=GAUSSIAN)

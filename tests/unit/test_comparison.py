@@ -15,9 +15,10 @@ from puffer_frames import Channel, Contamination, Gaussian, Noise, Population, S
 from puffer_frames.core import Prior
 from puffer_frames.errors import ArgumentError, CalibrationError, ColumnNotFoundError, FewRowsWarning
 from puffer_frames.frames.local.table import LocalTable
-from puffer_frames.mechanisms.noise.fitted import NoiseFit
-from puffer_frames.verbs.comparing.alternatives import SEEING
-from puffer_frames.verbs.comparing.comparison import NAMES, ComparedRow, compare
+from puffer_frames.mechanisms.channel.options import SEEING
+from puffer_frames.mechanisms.noise.mechanism import FittedNoise
+from puffer_frames.mechanisms.seam import ComparedRow
+from puffer_frames.verbs.comparing import NAMES, compare
 
 ASKED = {"secret": "group", "public": "score"}
 ENTRIES = {"fitted": "fitted", "empirical": "empirical", "contaminated": Contamination(), "population": "population"}
@@ -168,14 +169,14 @@ def test_kinds_of_frames(kind):
 
 
 def test_a_failing_row_says_why(monkeypatch):
-    known = NoiseFit.of
+    known = FittedNoise.of
 
     def of(request, rows):
         if request.theorem == "gmm":
             raise CalibrationError("the request", rule="possible", got="another one", hint="Ask for less.")
         return known(request, rows)
 
-    monkeypatch.setattr(NoiseFit, "of", of)
+    monkeypatch.setattr(FittedNoise, "of", of)
     found = people().puffer.compare(**ASKED, mechanism="noise")
     failed = found[found["error"].isna()]
     assert failed["theorem"].tolist() == ["gmm"]
@@ -201,7 +202,7 @@ def test_any_law_is_any_on_the_domain():
 
 
 def test_models_of_many_secrets_are_fitted_where_they_were_named(monkeypatch):
-    monkeypatch.setattr("puffer_frames.verbs.comparing.comparison.MANY_SECRETS", 1)
+    monkeypatch.setattr("puffer_frames.verbs.comparing.MANY_SECRETS", 1)
     found = people().puffer.compare(**ASKED, beliefs="fitted")
     assert found[found["belief"] == "fitted"]["error"].isna().all()
     named = people().puffer.compare(**ASKED, beliefs="fitted", mechanism=Noise(theorem="gaussian"))
@@ -239,7 +240,7 @@ def test_a_record_has_rows_for_its_options_alone():
 
 
 def test_a_wide_channel_is_solved_where_it_was_named(monkeypatch):
-    monkeypatch.setattr("puffer_frames.verbs.comparing.comparison.LEVELS_UNASKED", 4)
+    monkeypatch.setattr("puffer_frames.verbs.comparing.LEVELS_UNASKED", 4)
     found = people().puffer.compare(**ASKED, beliefs="empirical")
     assert 'say mechanism="channel"' in found[found["mechanism"] == "channel"]["reason"].tolist()[0]
     named = people().puffer.compare(**ASKED, beliefs="empirical", mechanism="channel")
@@ -269,7 +270,7 @@ def test_both_kinds_of_channels_with_what_they_lose():
 
 
 def test_a_large_channel_that_sees_the_secret_is_solved_where_it_was_named(monkeypatch):
-    monkeypatch.setattr("puffer_frames.verbs.comparing.comparison.PAIRS_UNASKED", 17)
+    monkeypatch.setattr("puffer_frames.verbs.comparing.PAIRS_UNASKED", 17)
     found = people().puffer.compare(**ASKED, mechanism="channel", beliefs=Contamination())
     row = found[found["mechanism"] == SEEING].iloc[0]
     assert math.isnan(row["error"])

@@ -144,6 +144,15 @@ def test_its_certificate_is_one_like_others(plan, people, tmp_path):
         compose([released, plan.release(people)])
 
 
+def test_a_comparison_has_a_row_of_it(page, people):
+    ways = [page.Merging(), "channel"]
+    found = people.puffer.compare(secret="group", public="town", epsilon=EPSILON, mechanism=ways, beliefs="empirical")
+    assert found["mechanism"].tolist() == ["channel", "merging"]
+    merging = found.iloc[1]
+    assert 0 < merging["loss_observed"] <= EPSILON
+    assert merging["error"] == calibrate(people, **asked(page)).expected_error["town"]
+
+
 @pytest.mark.parametrize("what", ["curve", "privacy_profile", "robustness"])
 def test_what_it_lacks_is_an_error_with_a_hint(plan, what):
     with pytest.raises(ArgumentError, match=f"{what}.* must be one of noise"):

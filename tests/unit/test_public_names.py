@@ -38,6 +38,7 @@ def test_a_name_has_one_home():
 # Packages that not everybody has are imported when they are needed.
 CODE = """
 import sys, numpy as np, pandas as pd, puffer_frames
+assert not {"sklearn", "scipy.stats", "scipy.optimize"} & set(sys.modules)
 puffer_frames.pictures
 frame = pd.DataFrame({"group": np.arange(200) % 3 % 2, "x": np.arange(200) % 7})
 puffer_frames.calibrate(frame, secret="group", public="x", epsilon=0.01)
@@ -47,6 +48,6 @@ print({name.partition(".")[0] for name in sys.modules} & {"duckdb", "_duckdb", "
 
 @pytest.mark.apart
 def test_they_are_not_imported_without_need():
-    """Neither DuckDB nor Spark for a frame of pandas, nor matplotlib before a picture is drawn."""
+    """Neither DuckDB nor Spark for a frame of pandas, nor matplotlib before a picture, nor statistics before a call."""
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", CODE], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

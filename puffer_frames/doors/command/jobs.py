@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from puffer_frames.certificates.forms import number_plain
+from puffer_frames.certificates.fields import as_json
 from puffer_frames.certificates.published import released_roles
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.text import certificate_title, headline
@@ -65,14 +65,14 @@ from puffer_frames.numbers.presentation import shown
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.verbs.attached import certificate_of, collect, write_release
 from puffer_frames.verbs.auditing.audited import audit
-from puffer_frames.verbs.comparing.comparison import compare
+from puffer_frames.verbs.comparing import compare
 from puffer_frames.verbs.ledgers.composition import together
 from puffer_frames.verbs.ledgers.entries import Entry, check_lines
 from puffer_frames.verbs.ledgers.locked_lines import look
 from puffer_frames.verbs.ledgers.release_ledger import Ledger, LedgerArgument, ledger
 from puffer_frames.verbs.plans.file import FORMAT
-from puffer_frames.verbs.plans.plan import Plan, load_plan
-from puffer_frames.verbs.release import calibrate, privatize
+from puffer_frames.verbs.plans.plan import Plan, calibrate, load_plan
+from puffer_frames.verbs.release import privatize
 
 
 @dataclass(frozen=True, repr=False)
@@ -722,7 +722,7 @@ def _samples(unit: Unit | None, /) -> bool:
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
     """In JSON types."""
-    return {name: number_plain(entry) if isinstance(entry, float) else entry for name, entry in row.items()}
+    return as_json(row)
 
 
 def _inputs(request: Request) -> list[Path | None]:

@@ -25,7 +25,8 @@ from puffer_frames.mechanisms.channel.problem import (
     number_column,
     tuple_column,
 )
-from puffer_frames.mechanisms.request import Request, SecretsOfPairs, named_secrets
+from puffer_frames.mechanisms.request import Request
+from puffer_frames.mechanisms.seam import Fitted, named_secrets
 from puffer_frames.noise.adding import Draw, Levels
 from puffer_frames.noise.channel import ChannelTable, JointLevels, LabelChannel, NumberChannel
 from puffer_frames.noise.stream import ReleaseKey
@@ -152,7 +153,7 @@ def _numbers(declared: Sequence[object] | None) -> list[float] | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChannelFit(SecretsOfPairs):
+class ChannelFit(Fitted[Seen]):
     """What is to be released, through which channel, and why. It holds exact statistics of every secret."""
 
     request: Request

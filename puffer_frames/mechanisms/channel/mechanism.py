@@ -6,18 +6,17 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeVar, cast
 
 import numpy as np
 
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.certificates.text import COSTS
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.summary import sorted_levels
 from puffer_frames.frames.table import CompleteRows, Table, open_table
-from puffer_frames.loss.outcome import Verification, excess_text, measured_text
+from puffer_frames.loss.outcome import Verification, excess_text
 from puffer_frames.mechanisms.batch_report import (
     BEYOND,
     RECALIBRATE,
@@ -30,231 +29,58 @@ from puffer_frames.mechanisms.batch_report import (
     new_secrets,
     rows_found,
 )
-from puffer_frames.mechanisms.channel.best import FoundChannel, find, placed_laws
-from puffer_frames.mechanisms.channel.certificate import (
+from puffer_frames.mechanisms.channel.best import FoundChannel, best_of_subsets, find, placed_laws, whole_problem
+from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit, Seen, roles_of
+from puffer_frames.mechanisms.channel.measure import Adversary, adversaries, loss_of_channel, loss_of_rows, reader_loss
+from puffer_frames.mechanisms.channel.options import Channel
+from puffer_frames.mechanisms.channel.problem import InputColumn, Law, LevelTable, Problem, cost_matrix
+from puffer_frames.mechanisms.channel.program import fault
+from puffer_frames.mechanisms.channel.text import (
     SOURCE,
+    channel_figures,
+    channel_pictures,
     channel_record,
+    channel_rows,
     channel_statements,
     prepared,
     proved_loss,
     wider_losses,
 )
-from puffer_frames.mechanisms.channel.checks import check_channel_plan, with_own_words
-from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit, Seen, roles_of
-from puffer_frames.mechanisms.channel.measure import Adversary, loss_of_channel, loss_of_rows
-from puffer_frames.mechanisms.channel.options import Channel, label_text
-from puffer_frames.mechanisms.channel.problem import InputColumn, Law, LevelTable, Problem, cost_word
-from puffer_frames.mechanisms.file_checks import check_columns
+from puffer_frames.mechanisms.file_checks import agree, check_columns, check_request, check_secrets, require, tried
 from puffer_frames.mechanisms.request import Found, Request, RowsRequest, lacking, lean_request, with_other_tables
 from puffer_frames.mechanisms.seam import (
+    LARGEST_ADD,
+    NEARLY,
     NO_BOUND,
-    ColumnError,
+    NO_RULE,
+    NOTHING_NEEDED,
     Compared,
+    ComparedRow,
     CurvePoint,
-    Fitted,
     Mechanism,
     Owner,
     PlanFigures,
     ProfilePoint,
     Reading,
     Release,
+    Spread,
     as_epsilons,
     as_points,
     from_file,
-    loss_bars,
-    loss_of,
 )
 from puffer_frames.noise.adding import Draw
+from puffer_frames.noise.channel import TOTAL_BITS, ChannelTable
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import (
     Rows,
-    at_most,
-    bars,
-    lower_text,
-    matrix,
-    odds_text,
-    pairs_text,
-    plain,
-    upper_text,
 )
 from puffer_frames.numbers.records import refused
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Level, LevelCounts, Summary, joint_levels
-from puffer_frames.scales.cautions import LARGER, moved_text, warn_of_moved, warn_of_useless
+from puffer_frames.scales.cautions import LARGER, warn_of_moved, warn_of_useless
 from puffer_frames.scales.drift import Batch, protected_here
-from puffer_frames.scales.learned import replaced_rows
-
-_SHOWN = 12
-
-
-def channel_rows(plan: ChannelFit, compared: Compared | None, /) -> Rows:
-    """Labels and texts, in order."""
-    target, channel = plan.request.target, plan.channel
-    rows = [
-        ("pairs", pairs_text(plan.pairs, apart=plan.request.apart)),
-        ("meaning", odds_text(_released(plan), epsilon=target.epsilon, delta=target.delta)),
-        ("mechanism", _mechanism(plan)),
-        ("withstands", _withstood(plan)),
-        *_readers(plan),
-        ("expected error", f"{channel.expected_error:.6g} ({_unit(plan)})"),
-        *_moved_rows(plan),
-        ("beside it", f"{_constant(plan)} in place of every value {channel.constant_error:.6g}; {_bound(plan)}"),
-        ("unchanged", f"a {'cell' if plan.column.in_cells else 'level'} with probability {channel.unchanged:.4g}"),
-    ]
-    if compared is not None:
-        rows.append(
-            (
-                "noise instead",
-                f"a mean absolute error of {compared.noise:.6g}, after remap {compared.remap:.6g}; it does not "
-                "withstand other laws as the channel does",
-            )
-        )
-    rows += [(f"{name} belief", f"{each.words}: proved in integers") for name, each in plan.beliefs.items()]
-    rows.append(("loss", _loss_text(plan)))
-    rows.append(("rows", _rows_text(plan)))
-    rows.append(("levels", _levels_text(plan)))
-    rows.append(("keep private", "this plan holds exact statistics of every secret; publish the certificate only"))
-    return rows
-
-
-def _moved_rows(plan: ChannelFit) -> Rows:
-    bounds = plan.request.domain.get(plan.request.public[0])
-    if bounds is None:
-        return []
-    share = None
-    if not plan.column.in_cells:
-        levels, rows = np.array(plan.column.levels, dtype=np.float64), plan.column.pooled
-        share = float(rows[(levels <= bounds[0]) | (levels >= bounds[1])].sum() / rows.sum())
-    return [("moved", moved_text(share))]
-
-
-def _constant(plan: ChannelFit) -> str:
-    """Which constant the error of one constant is of."""
-    if plan.column.in_cells:
-        return "the best of the medians of the cells"
-    few = len(plan.channel.outputs) < len(plan.channel.inputs)
-    return "the best of the released levels" if few else "the best constant"
-
-
-def _readers(plan: ChannelFit) -> Rows:
-    """What a channel that sees the secret tells to readers who know the value, and its error by secret."""
-    if not plan.options.sees_secret:
-        return []
-    most = plan.options.reader_loss_at(plan.request.target.epsilon)
-    told = (
-        "NOTHING BOUNDS what a reader learns who knows the value"
-        if most is None
-        else f"to a reader who knows the value a loss of at most {plain(most)}, and to any reader at most that much "
-        "more than publishing the values"
-    )
-    errors = ", ".join(f"{secret!r} {error:.4g}" for secret, error in list(plan.channel.errors.items())[:_SHOWN])
-    return [("sees", f"the secret of the row too: {told}"), ("error by secret", errors)]
-
-
-def _released(plan: ChannelFit) -> str:
-    several = len(plan.request.public) > 1
-    return "the released values of one row together" if several else "one released value"
-
-
-def _bound(plan: ChannelFit) -> str:
-    if plan.column.is_partial:
-        return "what a mechanism with other rows of labels might reach is not known"
-    if plan.column.in_cells:
-        return "what a mechanism without these cells might reach is not known"
-    seen = "these values" if len(plan.request.public) > 1 else "this value"
-    seen = f"{seen} and the secret" if plan.options.sees_secret else f"{seen} alone"
-    released = "" if isinstance(plan.options.cost, str) else " and releases its levels"
-    more = ", with any number of levels," if plan.options.outputs is not None else ""
-    bound = f"{lower_text(plan.channel.lower_bound)}{' in this mean over the secrets' * _is_even(plan)}"
-    return f"no mechanism with this guarantee that sees {seen}{released}{more} is below {bound}"
-
-
-def _mechanism(plan: ChannelFit) -> str:
-    inputs, outputs = len(plan.channel.inputs), len(plan.channel.outputs)
-    what = "cells of values" if plan.column.in_cells else "levels"
-    of = "of the medians " if plan.column.in_cells else ""
-    kept = {None: "", "mean": f", the mean {of}kept on average", "marginal": ", the shares kept on average"}
-    return f"channel from a linear program: {inputs} {what} to {outputs}{kept[plan.options.preserve]}"
-
-
-def _withstood(plan: ChannelFit) -> str:
-    parts = [] if plan.radius is None else [f"that {replaced_rows(plan.radius)}"]
-    if plan.options.cap is not None:
-        parts.append(f"any law at all, with a loss of at most {plain(plan.options.cap)}")
-    if plan.is_brittle:
-        parts.append(f"nothing{' else' * bool(parts)} but the beliefs below: THE VALUE ITSELF IS NOT PROTECTED")
-    return "; ".join(parts) or "any law at all, with the loss that was asked for"
-
-
-def _unit(plan: ChannelFit) -> str:
-    unit = COSTS[cost_word(plan.column.levels, plan.options.cost)]
-    return f"{unit}, a mean over the secrets, each with the same weight" if _is_even(plan) else unit
-
-
-def _is_even(plan: ChannelFit) -> bool:
-    """Whether all errors are means over the secrets, and not over the rows."""
-    return plan.channel.problem.times is not None
-
-
-def _loss_text(plan: ChannelFit) -> str:
-    delta = plan.request.target.delta
-    pure = plan.largest_loss
-    largest = "no bound" if pure == math.inf else f"pure loss at most {upper_text(pure)}"
-    population = measured_text(plan.population, delta=delta)
-    return (
-        f"under the observed law: {measured_text(plan.observed, delta=delta)}; under every law of these levels that "
-        f"the table does not refute at {100 * CONFIDENCE:g} %: {population}; under any law of these levels: {largest}"
-    )
-
-
-def _rows_text(plan: ChannelFit) -> str:
-    listed = list(plan.rows_per_secret.items())
-    texts = [f"{secret!r} {rows:,}" for secret, rows in listed[:_SHOWN]]
-    return ", ".join(texts) + (f" and {len(listed) - _SHOWN} more secrets" if len(listed) > _SHOWN else "")
-
-
-def _levels_text(plan: ChannelFit) -> str:
-    levels = [_level_text(level) for level in plan.channel.outputs]
-    more = f" and {len(levels) - _SHOWN} more" if len(levels) > _SHOWN else ""
-    source = "declared" if plan.column.public else "learned from the table"
-    return f"{', '.join(levels[:_SHOWN])}{more} ({source})"
-
-
-def _level_text(level: Level) -> str:
-    if isinstance(level, tuple):
-        return f"({', '.join(map(_level_text, level))})"
-    return label_text(level) if isinstance(level, (str, type(None))) else f"{level:g}"
-
-
-def channel_figures(plan: ChannelFit, /) -> PlanFigures:
-    """The figures of a channel's plan."""
-    channel, delta = plan.channel, plan.request.target.delta
-    losses = [
-        ("the observed law", *loss_of(plan.observed, delta=delta)),
-        (f"every law that the table does not refute at {100 * CONFIDENCE:g} %", *loss_of(plan.population, delta=delta)),
-    ]
-    if not delta:
-        losses.append(("any law of these levels", *at_most(plan.largest_loss)))
-    error = ColumnError(name=plan.name, error=channel.expected_error, constant=channel.constant_error, spread=None)
-    return PlanFigures(whom="of one record", what=_released(plan), errors=(error,), losses=tuple(losses))
-
-
-def channel_pictures(plan: ChannelFit, /) -> list[str]:
-    """The channel as a matrix, its error beside that of a constant, and its loss per law."""
-    channel, target = plan.channel, plan.request.target
-    errors = [("error", channel.expected_error), ("one constant", channel.constant_error)]
-    if channel.lower_bound > 0:
-        errors = [("bound", channel.lower_bound), *errors]
-    losses = {
-        "observed law": plan.observed.loss(delta=target.delta).upper,
-        "population 95 %": plan.population.loss(delta=target.delta).upper,
-    }
-    return [
-        matrix(channel.matrix, title="Probability of each output", said="a row per level, a column per released level"),
-        bars([(name, number, f"{number:.4g}") for name, number in errors], title="Mean error"),
-        loss_bars(losses | ({} if target.delta else {"any law": plan.largest_loss}), target.delta, target.epsilon),
-    ]
+from puffer_frames.scales.learned import OtherTable
 
 
 def _lean_adversary(name: str, one: Adversary) -> Adversary:
@@ -332,11 +158,8 @@ def _order(plan: ChannelFit) -> list[int]:
     return [places[type(level), level] for level in sorted_levels(levels)]
 
 
-_NEARLY = 0.99
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FittedChannel(ChannelFit, Fitted[Seen]):
+class FittedChannel(ChannelFit):
     """The weights of a channel, and what they withstand."""
 
     tag: ClassVar[str] = "ChannelCalibration"
@@ -368,9 +191,9 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
     def warn(self) -> None:
         """Warn of labels that are hardly nearer to the values than one constant, of several columns each by itself."""
         useless: Sequence[str] = self.request.public
-        if self.channel.expected_error < _NEARLY * self.channel.constant_error:
+        if self.channel.expected_error < NEARLY * self.channel.constant_error:
             errors = self.column_errors()
-            useless = [name for name, (error, constant) in errors.items() if constant and error >= _NEARLY * constant]
+            useless = [name for name, (error, constant) in errors.items() if constant and error >= NEARLY * constant]
         if useless:
             warn_of_useless(useless, hint=LARGER)
 
@@ -382,6 +205,26 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
 
     def pictures(self, plan: Owner, /) -> list[str]:
         return channel_pictures(self)
+
+    def compared_rows(self, told: ComparedRow, spreads: Mapping[str, Spread], seen: Seen, /) -> list[ComparedRow]:
+        channel, target, largest = self.channel, self.request.target, self.largest_loss
+        of_value = channel.lower_bound > 0 and not self.options.sees_secret  # else it bounds those that see both
+        spread, reader = spreads.get(self.name, Spread()), reader_loss(channel)
+        return [
+            replace(
+                told,
+                column=self.name,
+                error=channel.expected_error,
+                bound=channel.lower_bound if of_value else NO_BOUND,
+                loss_observed=self.observed.loss(delta=target.delta).upper,
+                loss_population=self.population.loss(delta=target.delta).upper,
+                loss_any_law=_as_delta(largest, target) if target.delta else largest,
+                loss_reader=_as_delta(reader, target) if target.delta else reader,
+                composes=LARGEST_ADD if math.isfinite(largest) else NO_RULE,
+                reason=NOTHING_NEEDED if channel.unchanged >= _UNCHANGED else "",
+                **replace(spread, constant=channel.constant_error).shares(channel.expected_error),
+            )
+        ]
 
     def complete(
         self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: RowOrder | None
@@ -518,6 +361,7 @@ class ChannelMechanism(Mechanism[Seen]):
     """A random level of the column in place of each value."""
 
     name = "channel"
+    options = Channel
     records: ClassVar[Mapping[str, type]] = {
         "ChannelPlan": FittedChannel,
         **{kind.__name__: kind for kind in (Channel, InputColumn, Adversary, Law, Problem, FoundChannel)},
@@ -527,17 +371,14 @@ class ChannelMechanism(Mechanism[Seen]):
         """`rival` says what noise would cost."""
         self._rival = rival
 
-    def takes(self, request: Request, table: Table, /) -> Request | None:
-        """A request for a channel, and by default that of one column of labels."""
-        asked, one = request.mechanism, len(request.public) == 1
-        if asked == "auto":
-            labels = one and table.kind_of(request.public[0]) == "labels"
-            return self._checked(request, table) if labels else None
-        if asked == "channel":
-            request = replace(request, mechanism=Channel())
-        return self._checked(request, table) if isinstance(request.mechanism, Channel) else None
+    def suits(self, public: Sequence[str], table: Table, /) -> bool:
+        """One column of labels."""
+        return len(public) == 1 and table.kind_of(public[0]) == "labels"
 
-    def _checked(self, request: Request, table: Table) -> Request:
+    def takes(self, request: Request, table: Table, /) -> Request:
+        """One column, or several of labels."""
+        if request.mechanism == self.name:
+            request = replace(request, mechanism=Channel())
         several = len(request.public) > 1
         if several and any(table.kind_of(name) == "numbers" for name in request.public):
             raise ArgumentError(
@@ -595,3 +436,212 @@ def _counted(frame: NativeFrame, request: Request, coded: tuple[str, ...]) -> Fo
     if together:
         return joint_levels(rows.level_counts(request.public[0]), own=len(request.secret))
     return rows.level_counts(request.public[0]) if coded else rows.summaries(request.domain)[request.public[0]]
+
+
+_UNCHANGED = 1 - 1e-12
+"""A channel that leaves at least this share as it is changes nothing: the rest is what repairs leave."""
+
+
+def _as_delta(loss: float, target: Target) -> float:
+    """A delta at the epsilon that a log-ratio of at most this has everywhere."""
+    return min(1.0, max(0.0, -math.expm1(target.epsilon - loss)) * (1 + 2.0**-40))
+
+
+F = TypeVar("F", bound=ChannelFit)
+_NEAR = 1e-9
+"""What rounding may change of a number that is computed anew."""
+_MOST_BOUNDED = 32
+"""Beyond this many levels the lower bound of the error, a linear program of seconds, is not computed anew."""
+
+
+def check_channel_plan(plan: ChannelFit, /) -> None:
+    """Raise PlanFileError unless the parts of a plan of a channel agree, and the channel meets what it must.
+
+    That is verified in integers. **Cost**: of the last step of `best_channel`, a second for 256 levels.
+    """
+    request, column, channel = plan.request, plan.column, plan.channel
+    check_request(request)
+    mechanism = request.mechanism
+    options = mechanism if isinstance(mechanism, Channel) else Channel()
+    same = replace(options, cost="auto") == replace(plan.options, cost="auto")  # matrices of costs have no one answer
+    require(same and (isinstance(mechanism, Channel) or mechanism == "auto"), "another mechanism")
+    require(request.given is None and request.unit is None, "given columns or units")
+    several = len(request.public) > 1
+    shaped = (len(level) if isinstance(level, tuple) else 1 for level in column.levels)
+    require(all(parts == len(request.public) for parts in shaped), "levels of another number of columns")
+    whole = column.codes == {level: k for k, level in enumerate(column.levels)}
+    require(whole or not several, "levels of several columns that are merged")
+    check_secrets(plan)
+    inputs = len(column.levels)
+    typed = {(type(level), level) for level in column.levels}
+    require(len(typed) == inputs and tuple(channel.inputs) == tuple(column.levels), "levels that are others, or twice")
+    require({(type(level), level) for level in channel.outputs} <= typed, "an output that is no level")
+    rows = inputs * (len(column.counts) if plan.options.sees_secret else 1)
+    require(channel.weights.shape == (rows, len(channel.outputs)), "weights of another number of levels")
+    tried(lambda: ChannelTable(channel.weights), "weights that are no probabilities")
+    _check_inputs(plan)
+    require(bool(np.isfinite(column.cost).all() and (column.cost >= 0).all()), "costs that are no numbers")
+    require(column.cost.shape == (inputs, inputs), "costs of another shape")
+    given = plan.options.cost
+    if not isinstance(given, str):
+        require(np.array_equal(np.asarray(given), column.cost), "another cost of an error")
+    elif not column.in_cells or given == "change":
+        costs = cost_matrix(column.levels, given)
+        require(np.allclose(column.cost, costs, rtol=_NEAR, atol=0.0), "another cost of an error")
+    _check_costs_by_secret(plan)
+    _check_problem(plan)
+    _check_laws(plan)
+    _check_figures(plan)
+
+
+def with_own_words(plan: F, /) -> F:
+    """A plan from a file whose beliefs are called what they are called here, not what the file says."""
+    known, others = _beliefs_of(plan)
+    words = {name: each.words for name, each in known.items()} | others
+    return replace(plan, beliefs={name: replace(each, words=words[name]) for name, each in plan.beliefs.items()})
+
+
+def _check_costs_by_secret(plan: ChannelFit) -> None:
+    """They are there where they are used, and the cost of all rows is their mean."""
+    column, cost = plan.column, plan.options.cost
+    mean = isinstance(cost, str) and cost in ("auto", "absolute")
+    require((column.costs is not None) == (column.in_cells and plan.options.sees_secret and mean), "costs by secret")
+    if column.costs is None:
+        return
+    require(set(column.costs) == set(column.counts), "costs of other secrets")
+    shapes = (each.shape == column.cost.shape and (each >= 0).all() for each in column.costs.values())
+    require(all(shapes), "costs by secret of another shape")
+    total = sum(column.counts[secret][:, None] * each for secret, each in column.costs.items())
+    require(np.allclose(total, column.pooled[:, None] * column.cost, rtol=_NEAR), "another cost of an error")
+
+
+def _check_problem(plan: ChannelFit) -> None:
+    """What the channel was made to meet follows from the request, the options and the counts."""
+    column, found = plan.column, plan.channel
+    problem = found.problem
+    whole = _whole_problem(plan).only([column.levels.index(level) for level in found.outputs])
+    for name in ("target", "pairs", "cap", "star", "groups", "reader_cap"):
+        require(getattr(problem, name) == getattr(whole, name), "a channel that was made for something else")
+    for stored, own in ((problem.groups or {}, whole.groups or {}), (problem.times or {}, whole.times or {})):
+        require(list(stored) == list(own), "secrets in another order")  # which is that of their rows of weights
+    near = (math.isclose(problem.times_of(s), whole.times_of(s), rel_tol=_NEAR) for s in problem.groups or ())
+    require(all(near), "other weights of secrets")
+    for name in ("pooled", "cost", "kept", "kept_means", "constant"):
+        stored, own = getattr(problem, name), getattr(whole, name)
+        same = stored is own if stored is None or own is None else stored.shape == own.shape
+        require(same, "a channel that was made for something else")
+        require(own is None or np.allclose(stored, own, rtol=_NEAR, atol=_NEAR), "other shares or costs")
+
+
+def _whole_problem(plan: ChannelFit) -> Problem:
+    """What a channel into all levels must meet; the laws from the file are those of the inputs already."""
+    problem = whole_problem((), plan.column, target=plan.request.target, pairs=plan.pairs, options=plan.options)
+    return replace(problem, beliefs=plan.channel.problem.beliefs)
+
+
+def _check_figures(plan: ChannelFit) -> None:
+    """The errors and losses of the channel, computed anew."""
+    found, column = plan.channel, plan.column
+    error = found.problem.expected_cost(np.ldexp(found.weights.astype(np.float64), -TOTAL_BITS))
+    require(math.isclose(found.expected_error, error, rel_tol=_NEAR, abs_tol=_NEAR), "an error that is another one")
+    require(not found.lower_bound or not (column.in_cells or column.is_partial), "a bound that is not known")
+    require(0 <= found.lower_bound <= error * (1 + _NEAR) + _NEAR, "a bound above the error")
+    whole = all(law.counts for each in plan.beliefs.values() for laws in each.laws for law in laws.values())
+    if found.lower_bound > 0 and len(column.levels) <= _MOST_BOUNDED and whole:
+        problem, most = _whole_problem(plan), plan.options.outputs
+        if plan.options.preserve == "marginal":
+            problem, most = problem.only(np.flatnonzero(plan.column.pooled).tolist()), None
+        _, _, bound = best_of_subsets(problem, most=most)
+        require(found.lower_bound <= bound * (1 + 1e-6) + _NEAR, "a bound that no program has")
+    counts = {secret: column.counts[secret] for secret in plan.secrets}
+    for stored, confidence in ((plan.observed, None), (plan.population, CONFIDENCE)):
+        again = loss_of_channel(
+            counts, found, pairs=plan.pairs, epsilon=plan.request.target.epsilon, confidence=confidence
+        )
+        ends = zip(_ends(stored), _ends(again), strict=True)
+        same = all(math.isclose(*pair, rel_tol=1e-6, abs_tol=_NEAR) for pair in ends)
+        require(same and agree(stored, again), "a loss that is another one")
+
+
+def _ends(found: Verification) -> tuple[float, ...]:
+    """Both ends of both losses."""
+    return tuple(end for loss in (found.pure_loss, found.hockey_stick) for end in (loss.lower, loss.upper))
+
+
+def _check_laws(plan: ChannelFit) -> None:
+    """The laws of the beliefs, and that the channel meets what it must under them."""
+    named, inputs = set(plan.secrets), len(plan.column.levels)
+    known, others = _beliefs_of(plan)
+    require(set(plan.beliefs) == known.keys() | others.keys(), "beliefs that were not asked for")
+    for name, one in plan.beliefs.items():
+        for laws in one.laws:
+            require(set(laws) == named, "laws of other secrets")
+            for law in laws.values():
+                counts = all(count >= 0 for count in law.counts) and (not law.counts or sum(law.counts) > 0)
+                require(counts and len(law.counts) in (0, inputs), "a law of other levels")
+                require(0 <= law.replaced <= 1 and 0 <= law.moved <= 1, "a share beyond 1")
+        own = known.get(name)
+        require(one.confidence == (None if own is None else own.confidence), "another confidence")
+        require(own is None or (len(one.laws) == len(own.laws) and all(map(_same_laws, one.laws, own.laws))), "laws")
+    kept = [laws for one in plan.beliefs.values() for laws in one.laws if all(law.counts for law in laws.values())]
+    placed = tuple(placed_laws(laws, plan.channel.secrets) for laws in kept)
+    require(plan.channel.problem.beliefs == placed, "laws of other beliefs")
+    require(fault(plan.channel.weights.tolist(), plan.channel.problem) is None, "a channel that loses more than asked")
+
+
+def _beliefs_of(plan: ChannelFit) -> tuple[dict[str, Adversary], dict[str, str]]:
+    """The beliefs that follow from the counts, and the words of the others by name: a file has no laws of those."""
+    entries, words = plan.request.beliefs, dict[str, str]()
+    given = (Mapping, OtherTable, LevelCounts)
+    known = [entry for entry in entries if not isinstance(entry, given)]
+    found = adversaries(known, plan.column, plan.options, secrets=plan.secrets)
+    for entry in entries:
+        if isinstance(entry, given):
+            title = "given" if isinstance(entry, Mapping) else "other table"
+            number = 1 + sum(name.split(" ")[0] == title.split(" ")[0] for name in words)
+            text = "side knowledge" if title == "given" else "the frequencies of another table"
+            words[f"{title} {number}" if title == "given" or number > 1 else title] = text
+    return found, words
+
+
+def _same_laws(stored: Mapping[Secret, Law], own: Mapping[Secret, Law]) -> bool:
+    """Whether these are the laws that follow from the counts; shares are floats, whose last digit may be another."""
+    return all(
+        law.counts == own[secret].counts
+        and all(
+            abs(float(getattr(law, name)) - float(getattr(own[secret], name))) < _NEAR for name in ("replaced", "moved")
+        )
+        for secret, law in stored.items()
+    )
+
+
+def _check_inputs(plan: ChannelFit) -> None:
+    """What belongs to each input."""
+    column, inputs = plan.column, len(plan.column.levels)
+    require((column.edges is None) != (column.codes is None), "levels that are both labels and numbers, or neither")
+    names, declared = plan.request.public, plan.request.declared
+    learned = column.in_cells or plan.request.merge_rare is not None
+    require(column.public == (all(name in declared for name in names) and not learned), "levels declared, or learned")
+    every = 0
+    if len(names) > 1:
+        tuples = [cast(tuple[Level, ...], level) for level in column.levels]
+        every = math.prod(len(set(declared.get(n, (level[k] for level in tuples)))) for k, n in enumerate(names))
+    require(column.is_partial == (inputs < every), "other tuples")
+    if column.codes is not None:
+        codes = list(column.codes.values())
+        require(all(0 <= code < inputs for code in codes), "a label without a level")
+        own = {level: k for k, level in enumerate(column.levels)}
+        merged = plan.request.merge_rare is not None
+        require(merged or column.codes == own, "labels that are merged without a word")
+        require(not column.in_cells, "labels in cells")
+    if column.edges is not None:
+        edges = column.edges
+        rising = edges.shape == (inputs - 1,) and bool(np.isfinite(edges).all() and (np.diff(edges) > 0).all())
+        numbers = all(isinstance(level, (int, float)) and not isinstance(level, bool) for level in column.levels)
+        require(rising and numbers, "numbers whose order is none")
+        own = list(column.levels[1:]) == edges.tolist()
+        require(own != column.in_cells, "edges of other numbers")
+    require(set(column.counts) == set(plan.rows_per_secret), "rows of other secrets")
+    for secret, counts in column.counts.items():
+        good = counts.shape == (inputs,) and bool((counts >= 0).all())
+        require(good and int(counts.sum()) == plan.rows_per_secret[secret], "rows that do not add up")

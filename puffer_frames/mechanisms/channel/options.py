@@ -29,6 +29,10 @@ LEAST_READER_CAP = 1e-3
 """Below this the lift that makes a channel exact is large."""
 
 
+SEEING = "channel that sees the secret"
+"""What a comparison calls one that does."""
+
+
 @short_traceback
 @dataclass(frozen=True, kw_only=True)
 class Channel(Options):
@@ -176,6 +180,10 @@ class Channel(Options):
     def asked(self) -> Mapping[str, Any]:
         """A request says apart from the other options which labels are merged, as plan files do."""
         return {"mechanism": replace(self, merge_rare=None), "merge_rare": self.merge_rare}
+
+    @property
+    def title(self) -> str:
+        return SEEING if self.sees_secret else "channel"
 
     @property
     def sees_secret(self) -> bool:

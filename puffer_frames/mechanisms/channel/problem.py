@@ -19,7 +19,7 @@ from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.pairs import Groups, Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
-from puffer_frames.priors.summary import Counts, Level, LevelCounts, Summary
+from puffer_frames.priors.summary import OTHER, RARE, Counts, Level, LevelCounts, Summary
 
 
 def is_numeric(levels: Sequence[Level], /) -> bool:
@@ -233,11 +233,6 @@ class Problem:
         """Mean cost of a channel under the pooled law."""
         return float(self.pooled @ (matrix * self.cost).sum(axis=1))
 
-
-RARE = 5
-"""A level of fewer rows, over all secrets, is rare."""
-OTHER = "other"
-"""The level that rare ones are merged into."""
 
 LevelTable = Mapping[Secret, NDArray[np.int64]]
 

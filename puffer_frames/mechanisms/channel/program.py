@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 from scipy.sparse import coo_array, csr_array
 
 from puffer_frames.errors import CalibrationError
@@ -488,7 +488,7 @@ def _solution(
         "primal_feasibility_tolerance": _TOLERANCE,
         "dual_feasibility_tolerance": _TOLERANCE,
     }
-    found: Any = linprog(  # type: ignore[call-overload]
+    found: Any = scipy.optimize.linprog(  # type: ignore[call-overload]
         price[held], A_ub=above[:, held], b_ub=most, A_eq=same[:, held], b_eq=sums, method=method, options=options
     )
     if found.status or found.x is None:

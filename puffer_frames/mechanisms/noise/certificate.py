@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import starmap
 from typing import Any, cast
 
-from puffer_frames.certificates.build import of_choices
+from puffer_frames.certificates.build import absent_secrets, left_out, of_choices, seen, weak
 from puffer_frames.certificates.facts import CELLS, Facts, Joint, RowsOfUnit, ends_text
-from puffer_frames.certificates.of_release import absent_secrets, left_out, seen, weak
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement

@@ -13,15 +13,12 @@ from scipy.special import logsumexp
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.loss.engine import belief_loss
-from puffer_frames.mechanisms.channel.best import empirical_laws, find
-from puffer_frames.mechanisms.channel.options import Channel
-from puffer_frames.mechanisms.channel.problem import number_column
+from puffer_frames.mechanisms.channel.best import least_error
 from puffer_frames.mechanisms.noise.fitted import LAWS, NoiseFit
 from puffer_frames.mechanisms.seam import NO_BOUND, CurvePoint, Owner, ProfilePoint, as_epsilons, as_points, from_file
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
-from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.choice import Choice, confirmed
 from puffer_frames.scales.columns import hidden_range
 from puffer_frames.scales.drift import all_laws
@@ -304,14 +301,6 @@ def _bound(plan: NoiseFit, name: str, choice: Choice, target: Target) -> float:
         return NO_BOUND
     share = sum(plan.rows_per_secret[secret] for secret in summary.counts) / sum(plan.rows_per_secret.values())
     return least_error(summary, target, pairs=plan.pairs) * share  # rows of secrets that are not listed may have none
-
-
-def least_error(summary: Summary, target: Target, /, *, pairs: Any) -> float:
-    """A lower bound of the mean absolute error of what is private under the observed law and sees the value alone."""
-    options = Channel(radius=0, cap=None)
-    column = number_column(summary, options, declared=None)
-    laws = empirical_laws(column.counts, options)
-    return find((laws,), column, target=target, pairs=pairs, options=options).lower_bound
 
 
 def _delta(engine: Any, scale: float, epsilon: float, noise: NoiseFamily, *, values: int) -> tuple[float, float]:

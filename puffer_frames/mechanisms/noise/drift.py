@@ -31,9 +31,8 @@ from puffer_frames.mechanisms.batch_report import (
     rows_found,
 )
 from puffer_frames.mechanisms.file_checks import agree, check_columns, is_close
-from puffer_frames.mechanisms.noise.fitted import NoiseFit
-from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
-from puffer_frames.mechanisms.noise.strata_plan import as_planned, kind_of_stratum, larger
+from puffer_frames.mechanisms.noise.fitted import NoiseFit, kind_of_stratum, larger
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, as_planned
 from puffer_frames.mechanisms.request import Request
 from puffer_frames.mechanisms.seam import Owner
 from puffer_frames.noise.column_noise import unknown_stratum

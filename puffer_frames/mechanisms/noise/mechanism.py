@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.errors import ArgumentError, CalibrationError
+from puffer_frames.errors import ArgumentError, CalibrationError, WideNoiseWarning, warn
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalRows
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table, open_table, small_frame
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding
+from puffer_frames.mechanisms.channel.best import error_in_few_cells
 from puffer_frames.mechanisms.file_checks import check_columns
 from puffer_frames.mechanisms.noise.certificate import release_certificate
 from puffer_frames.mechanisms.noise.checks import check_plan, with_own_words
@@ -27,21 +29,29 @@ from puffer_frames.mechanisms.noise.drift import (
     target_of,
     unproved_beliefs,
 )
-from puffer_frames.mechanisms.noise.fitted import LAWS, NoiseFit, lean, whole
-from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_units
-from puffer_frames.mechanisms.noise.strata_plan import choices_of, with_labels, with_merged
-from puffer_frames.mechanisms.noise.text import (
-    plan_figures,
-    plan_pictures,
-    plan_rows,
-    useless_columns,
-    warn_of_wide_noise,
-)
+from puffer_frames.mechanisms.noise.fitted import LAWS, NoiseFit, choices_of, lean, spread_of, whole
+from puffer_frames.mechanisms.noise.options import Noise
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_labels, with_merged, with_units
+from puffer_frames.mechanisms.noise.text import plan_figures, plan_pictures, plan_rows
 from puffer_frames.mechanisms.request import Found, Request, RowsRequest, is_joint, with_other_tables
-from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Owner, PlanFigures, Reading, Release, from_file
+from puffer_frames.mechanisms.seam import (
+    ADDS_UP,
+    NO_RULE,
+    NOTHING_NEEDED,
+    Compared,
+    ComparedRow,
+    Mechanism,
+    Owner,
+    PlanFigures,
+    Reading,
+    Release,
+    Spread,
+    from_file,
+)
 from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.channel import ChannelTable, LabelChannel, randomised_response
 from puffer_frames.noise.column_noise import ByStratum, ColumnNoise
+from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.arguments import Target
@@ -49,11 +59,13 @@ from puffer_frames.numbers.presentation import Rows
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Summary
-from puffer_frames.scales.cautions import warn_of_moved
+from puffer_frames.scales.cautions import LARGER, warn_of_moved, warn_of_useless
 from puffer_frames.scales.choice import Choice
+from puffer_frames.scales.columns import ANY_LAW, POPULATION
 from puffer_frames.scales.drift import Batch, joint_leanings, leanings, strata_leanings
+from puffer_frames.scales.learned import replaced_rows
 from puffer_frames.scales.remap import Remap
-from puffer_frames.scales.strata import Stratum
+from puffer_frames.scales.strata import StrataChoices, Stratum
 
 
 def _at_scales(plan: NoiseFit, asked: RowsRequest, scales: Mapping[str, float], *, key: ReleaseKey) -> tuple[Draw, ...]:
@@ -88,7 +100,7 @@ MANY_ROWS = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FittedNoise(NoiseFit, Fitted[RowsSeen]):
+class FittedNoise(NoiseFit):
     """Scales per column, and why."""
 
     @property
@@ -155,7 +167,7 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
 
         Joint noise is for readers who know the frequencies of whole rows: it is wide where most rows are different.
         """
-        if self.rows < MANY_ROWS or len(self.choices) == 1 or not (self.changed or useless_columns(self)):
+        if self.rows < MANY_ROWS or len(self.choices) == 1 or not (self.changed or self.useless_columns()):
             return None
         return "sequential"
 
@@ -167,6 +179,32 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
 
     def pictures(self, plan: Owner, /) -> list[str]:
         return plan_pictures(plan)
+
+    def compared_rows(self, told: ComparedRow, spreads: Mapping[str, Spread], seen: RowsSeen, /) -> list[ComparedRow]:
+        """Of each column; `told` names a theorem where it has a condition for this belief."""
+        noise, together = self.request.noise, all(choice.adds_up for choice in self.choices.values())
+        judged = target_of(self).share(self.request.repeats.measured)
+        errors = {**self.changed, **self.expected_error}
+        published = bool(told.theorem) and not self.is_joint
+        return [
+            replace(
+                told,
+                mechanism=self.request.mechanism if self.request.mechanism == "remap" else "noise",
+                noise=noise.name if noise.name in WORDS else noise.title,
+                theorem=choice.theorem.name if told.theorem else "",
+                column=name,
+                published_scale=math.nan if not published or choice.published_scale is None else choice.published_scale,
+                verdict=_verdict(choice, judged) if published else told.verdict,
+                scale=choice.scale if name in self.scales else math.nan,
+                error=errors[name],
+                loss_reader=0.0,
+                composes=ADDS_UP if together else NO_RULE,
+                reason="" if any(self.all_scales.values()) else NOTHING_NEEDED,
+                **(spreads.get(name) or Spread(constant=self.constant_share(name))).shares(errors[name]),
+                **_compared_losses(self, choice),
+            )
+            for name, choice in self.choices.items()
+        ]
 
     def complete(
         self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: RowOrder | None
@@ -276,10 +314,18 @@ class NoiseMechanism(Mechanism[RowsSeen]):
     """A random number is added to each value; a label beside them stays, or any other takes its place."""
 
     name = "noise"
+    options = Noise
     records: ClassVar[Mapping[str, type]] = {"Plan": FittedNoise}
 
-    def takes(self, request: Request, table: Table, /) -> Request | None:
-        """Any request that no mechanism before it took."""
+    def is_asked(self, mechanism: object, /) -> bool:
+        return mechanism in ("noise", "remap")
+
+    def suits(self, public: Sequence[str], table: Table, /) -> bool:
+        """What no mechanism before it is for."""
+        return True
+
+    def takes(self, request: Request, table: Table, /) -> Request:
+        """Numbers, and labels beside them."""
         if not any(table.kind_of(name) == "labels" for name in request.public):
             _refuse_levels(request)
         return with_labels(request, table)
@@ -342,3 +388,112 @@ def _refuse_levels(request: Request) -> None:
         raise ArgumentError("nulls", rule="given with a channel", got="level", hint=hint)
     if request.declared:
         raise ArgumentError("domain", rule="(low, high) beside noise", got="a list of levels", hint=hint)
+
+
+_FEWEST, _HALF = 50, 0.5
+"""With fewer rows, or noise with less than half the error of a constant, no channel is looked for."""
+
+
+def warn_of_wide_noise(plan: NoiseFit, /) -> None:
+    """Warn of columns that a constant is nearer to, and of noise that a fitted model, or its mechanism, makes wide."""
+    useless, several = plan.useless_columns(), len(plan.choices) > 1
+    if useless:
+        warn_of_useless(
+            useless, listed=plan.lists_some, hint=_FEWER if several else _ANOTHER if plan.has_one_draw else LARGER
+        )
+    elif not several and _is_default(plan) and _is_beaten(plan):
+        warn(
+            WideNoiseWarning(
+                plan.request.public,
+                "the noise of {columns} has a larger error than a channel, which has the same epsilon also where "
+                f"{replaced_rows('min(1/2, 2/sqrt(rows))')}, and loses less under any law",
+                hint='Say mechanism="channel", or see all mechanisms side by side with puffer_frames.compare.',
+                reason="mechanism",
+            )
+        )
+    if plan.strata is not None:
+        _warn_of_strata(plan, plan.strata, [name for name in plan.scales if name not in useless])
+    fits = {name: choice for name, choice in plan.choices.items() if "wide fit" in choice.remarks}
+    if fits:
+        refuted = any("refuted fit" in choice.remarks for choice in fits.values())
+        warn(
+            WideNoiseWarning(
+                tuple(fits),
+                "the fitted model of {columns} needs more than twice the noise of the observed frequencies"
+                + ", and the table refutes it at 95 %" * refuted,
+                hint='Say beliefs="empirical", which leaves the model out, or bin the column first.',
+                reason="fit",
+            )
+        )
+
+
+def _warn_of_strata(plan: NoiseFit, strata: StrataChoices, names: Sequence[str]) -> None:
+    """Warn of columns that a constant is nearer to in some strata."""
+    for name in names:
+        useless = 0
+        for z, choices in strata.choices.items():
+            law = choices[name].empirical
+            if z in strata.small or z in strata.unbound or not law:  # whose laws are those of the whole table
+                continue
+            rows = {secret: prior.levels[1] for secret, prior in law.items()}
+            useless += plan.error_of(choices[name].scale) > spread_of(law, rows)[1]
+        if useless:
+            warn(
+                WideNoiseWarning(
+                    (name,),
+                    f"the error of {{columns}} is larger than that of a constant in {useless:,} of "
+                    f"{len(strata.choices):,} strata",
+                    hint="Ask for a larger epsilon, condition on fewer columns, or leave these strata out.",
+                    reason="constant",
+                )
+            )
+
+
+_FEWER = (
+    "Release fewer columns together, ask for a larger epsilon, or leave these columns out; the plan has each error."
+)
+_ANOTHER = 'Say mechanism="channel", whose error is never larger, ask for a larger epsilon, or leave the column out.'
+
+
+def _is_default(plan: NoiseFit) -> bool:
+    """Whether the mechanism was left to the package, and the belief of the noise is one that a channel covers."""
+    request = plan.request
+    observed = all(set(choice.beliefs) == {"empirical"} for choice in plan.choices.values())
+    return plan.has_one_draw and request.mechanism == "auto" and observed and plan.rows >= _FEWEST
+
+
+def _is_beaten(plan: NoiseFit) -> bool:
+    """Whether a channel of a few cells has a smaller error and a stronger guarantee; then a finer one has, too."""
+    (figures,), (summary,) = plan.column_errors(), plan.summaries.values()
+    if figures.error <= _HALF * figures.constant:
+        return False
+    anything = next(iter(plan.choices.values())).wider.get(ANY_LAW)
+    if anything is None:
+        return False
+    least = error_in_few_cells(summary, plan.request.target, pairs=plan.pairs, most=anything.pure_loss.lower)
+    return least < figures.error
+
+
+def _verdict(choice: Choice, target: Target) -> str:
+    """What the engine says of a published scale, under the priors that its theorem assumes."""
+    if choice.published_scale is None or choice.published_loss is None:
+        return "not available"
+    if choice.published_loss.refutes(target):
+        return "refuted"
+    return "sound" if choice.published_loss.confirms(target) else "sound up to rounding"
+
+
+def _compared_losses(plan: FittedNoise, choice: Choice) -> dict[str, Any]:
+    """The loss under the observed law, under those that the table does not refute, and under any law."""
+    target = plan.request.target
+    if plan.strata is not None:
+        found = {each.belief: each.loss for each in strata_leanings(choice, delta=target.delta)}
+    elif plan.is_joint:
+        found = {each.belief: each.loss for each in joint_leanings(plan.choices, target_of(plan))}
+    elif len(plan.choices) > 1:  # the theorem proves it; what was measured is of one column alone
+        found = {ANY_LAW: target.delta or target.epsilon}
+    else:
+        measured = {**choice.wider, **({} if choice.observed is None else {"empirical": choice.observed})}
+        found = {name: each.loss(delta=target.delta).upper for name, each in measured.items()}
+    names = {"loss_observed": "empirical", "loss_population": POPULATION, "loss_any_law": ANY_LAW}
+    return {name: found.get(law, math.nan) for name, law in names.items()}

@@ -93,4 +93,8 @@ class Noise(Options):
         own = {name: getattr(self, name) for name in ("theorem", "calibration", "components", "weights")}
         if self.theorem == BOUNDED.name:  # a scale that the engine finds for the laws of a table holds under no others
             own["calibration"] = "theorem"
-        return own | {"mechanism": "remap" if self.remap else "noise", "noise": noise_family(self.family)}
+        return own | {"mechanism": self.title, "noise": noise_family(self.family)}
+
+    @property
+    def title(self) -> str:
+        return "remap" if self.remap else "noise"

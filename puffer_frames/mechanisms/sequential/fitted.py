@@ -14,7 +14,8 @@ import numpy as np
 from puffer_frames.errors import CalibrationError
 from puffer_frames.mechanisms.channel.problem import Law, Problem
 from puffer_frames.mechanisms.channel.program import exp_below, in_integers, solve
-from puffer_frames.mechanisms.request import Request, SecretsOfPairs
+from puffer_frames.mechanisms.request import Request
+from puffer_frames.mechanisms.seam import Fitted
 from puffer_frames.mechanisms.sequential.columns import CodedRows, TableColumn, secret_levels
 from puffer_frames.mechanisms.sequential.law import (
     NetworkLaw,
@@ -370,7 +371,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableFit(SecretsOfPairs):
+class TableFit(Fitted[CodedRows]):
     """What is released of a table, and what is known of it. It holds exact statistics of every secret."""
 
     request: Request

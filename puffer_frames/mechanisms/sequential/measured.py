@@ -8,8 +8,6 @@ from itertools import combinations, permutations
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.metrics import roc_auc_score
 
 from puffer_frames.mechanisms.sequential.law import NetworkLaw, Rows
 from puffer_frames.mechanisms.sequential.release import (
@@ -163,7 +161,7 @@ def other_beliefs(
             deltas.append(largest_mean(hockey_stick(losses, epsilon), losses.size, failure))
             both = np.isin(secrets, (s, t))
             tails.append(np.quantile(np.abs(logs[s] - logs[t])[both], 0.99))
-            aucs.append(roc_auc_score(secrets[both] == s, (logs[s] - logs[t])[both]))
+            aucs.append(_auc(secrets[both] == s, (logs[s] - logs[t])[both]))
         found.append(
             OtherBelief(
                 name=name,
@@ -216,6 +214,8 @@ def attacked(
 
 
 def _guess(rows: NDArray[np.integer], secrets: IndexArray, asked: NDArray[np.integer], groups: int) -> FloatArray:
+    from sklearn.ensemble import HistGradientBoostingClassifier  # here, since it takes a third of a second
+
     with one_blas_thread():  # the trees are small: threads would wait for one another
         model = HistGradientBoostingClassifier(random_state=0, max_iter=_ROUNDS).fit(rows, secrets)
         found = np.zeros((len(asked), groups))
@@ -224,7 +224,13 @@ def _guess(rows: NDArray[np.integer], secrets: IndexArray, asked: NDArray[np.int
 
 
 def _aucs(secrets: IndexArray, guess: FloatArray) -> tuple[float, ...]:
-    return tuple(round(float(roc_auc_score(secrets == s, guess[:, s])), _DIGITS) for s in np.unique(secrets))
+    return tuple(round(_auc(secrets == s, guess[:, s]), _DIGITS) for s in np.unique(secrets))
+
+
+def _auc(positive: NDArray[np.bool_], scores: FloatArray) -> float:
+    from sklearn.metrics import roc_auc_score
+
+    return float(roc_auc_score(positive, scores))
 
 
 def _shown(secrets: IndexArray, guess: FloatArray, *, attackers: int) -> float:

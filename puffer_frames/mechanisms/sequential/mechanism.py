@@ -21,7 +21,18 @@ from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding, finding, rows_found
 from puffer_frames.mechanisms.file_checks import check_columns, check_request, check_secrets, is_close, require
 from puffer_frames.mechanisms.request import Request, RowsRequest, lean_request
-from puffer_frames.mechanisms.seam import ColumnError, Compared, Fitted, Mechanism, PlanFigures, Reading, Release
+from puffer_frames.mechanisms.seam import (
+    NO_RULE,
+    ColumnError,
+    Compared,
+    ComparedRow,
+    Fitted,
+    Mechanism,
+    PlanFigures,
+    Reading,
+    Release,
+    Spread,
+)
 from puffer_frames.mechanisms.sequential.columns import (
     CodedRows,
     TableColumn,
@@ -415,7 +426,7 @@ LEAST_EPSILON, MOST_EPSILON = 1e-4, 100.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FittedTable(TableFit, Fitted[CodedRows]):
+class FittedTable(TableFit):
     """The network of a table and its channels, and what was measured of them."""
 
     unchanged: ClassVar[str] = "a table that is released column by column: it releases values of the columns"
@@ -474,6 +485,18 @@ class FittedTable(TableFit, Fitted[CodedRows]):
             ("other networks, fitted again", *at_most(self.worst_tail)),
         )
         return PlanFigures(whom="of one record", what=_WHAT, errors=errors, losses=losses)
+
+    def compared_rows(self, told: ComparedRow, spreads: Mapping[str, Spread], seen: CodedRows, /) -> list[ComparedRow]:
+        """Of each column that is drawn."""
+        found = []
+        for k, name in enumerate(self.names):
+            most = np.bincount(seen.codes[:, k]).max() / len(seen.codes)
+            far = self.kept.distance.get(name)
+            spread = Spread(constant=1 - float(most)) if far is None else spreads[name]
+            error = self.kept.changed[name] if far is None else far
+            own = {"loss_any_law": self.cap, "loss_reader": self.reader_loss, **spread.shares(error)}
+            found.append(replace(told, column=name, error=error, composes=NO_RULE, **own))
+        return found
 
     def complete(
         self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: RowOrder | None
@@ -572,6 +595,7 @@ class SequentialMechanism(Mechanism[CodedRows]):
     """The columns of a table are released one after another."""
 
     name = "sequential"
+    options = Sequential
     records: ClassVar[Mapping[str, type]] = {
         "TablePlan": FittedTable,
         **{
@@ -583,16 +607,17 @@ class SequentialMechanism(Mechanism[CodedRows]):
         },
     }
 
+    def suits(self, public: Sequence[str], table: Table, /) -> bool:
+        """More than a few columns."""
+        return len(public) > FEW_COLUMNS
+
     def takes(self, request: Request, table: Table, /) -> Request | None:
-        """A request for it, and by default one of more than a few columns."""
-        asked = request.mechanism
-        if asked == "auto":
-            wide = len(request.public) > FEW_COLUMNS
-            return replace(request, mechanism=Sequential()) if wide and not _cannot(request) else None
-        options = Sequential() if asked == "sequential" else asked
-        if not isinstance(options, Sequential):
+        """By default only where it has a place for all that was asked for."""
+        wrong, options = _cannot(request), request.mechanism
+        if wrong and options == "auto":
             return None
-        for name, rule, got in _cannot(request):
+        options = options if isinstance(options, Sequential) else Sequential()
+        for name, rule, got in wrong:
             raise ArgumentError(
                 name, rule=f"{rule} for a table that is released column by column", got=got, hint="Leave it out."
             )

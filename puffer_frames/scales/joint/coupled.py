@@ -11,8 +11,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import maximum_flow
 
@@ -349,7 +349,7 @@ def _ratios(
     starts = [np.zeros(count), np.log(spans) / 2, np.log(spans)]
     start = min(starts, key=cost)
     corners = np.vstack([start, *(start + 0.7 * side for side in np.eye(count))])
-    found: Any = minimize(
+    found: Any = scipy.optimize.minimize(
         cost, start, method="Nelder-Mead", options={"maxfev": _TRIALS, "initial_simplex": corners, "fatol": 1e-3}
     )
     return [_ratios_of(logs) for logs in (found.x, starts[0], starts[2])]

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq, minimize
+import scipy
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.joint.joint_loss import LARGEST_REACH, JointLaw, JointLoss, JointWorst, WrongRows
@@ -59,7 +59,7 @@ def shrunk(
     for _ in range(_MOST_STEPS):
         low = high - step
         if excess(low) > 0:
-            root = float(brentq(excess, low, high, xtol=_NEAR / 2, maxiter=_MOST_TRIALS, disp=False))
+            root = float(scipy.optimize.brentq(excess, low, high, xtol=_NEAR / 2, maxiter=_MOST_TRIALS, disp=False))
             if min(private) > root + _NEAR:
                 excess(root + _NEAR / 2)
             break
@@ -110,7 +110,7 @@ def on_ray(
         step = _beyond(first, step, near)
         high, last, low = low, first, low - step
         first = excess(low)
-    found: float = brentq(excess, low, high, xtol=near, rtol=near)
+    found: float = scipy.optimize.brentq(excess, low, high, xtol=near, rtol=near)
     return at(found + near)
 
 
@@ -407,7 +407,7 @@ class _Search:
     def _least_under(self, cuts: Sequence[_Cut], start: FloatArray) -> FloatArray:
         """Minimise the weighted sum where the losses at some rows are at most epsilon, in logs of 1 / scale."""
         unit = self.costs.of(start)
-        found: Any = minimize(  # type: ignore[call-overload]
+        found: Any = scipy.optimize.minimize(  # type: ignore[call-overload]
             lambda v: self.costs.of(np.exp(-v)) / unit,
             -np.log(start),
             jac=lambda v: self.costs.slope(np.exp(v)) / unit,

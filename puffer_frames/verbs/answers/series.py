@@ -20,7 +20,6 @@ from puffer_frames.errors import ArgumentError, CalibrationError, PriorError, Ra
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.null_values import coded, codes_text
 from puffer_frames.frames.table import Table, open_table
-from puffer_frames.mechanisms.channel.problem import RARE
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import Purpose
 from puffer_frames.noise.totals import COLUMNS, AnswerRow, answer_row, with_noise
@@ -29,6 +28,7 @@ from puffer_frames.priors.markov import ChainBox
 from puffer_frames.priors.pairs import check_pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.series_rows import SeriesRows
+from puffer_frames.priors.summary import RARE
 from puffer_frames.scales.cautions import FEWEST_ROWS, warn_of_impossible, warn_of_weakness
 from puffer_frames.scales.chains import believed_chains
 from puffer_frames.scales.choice import Choice

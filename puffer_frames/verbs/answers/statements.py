@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from puffer_frames.certificates.of_release import weak
+from puffer_frames.certificates.build import weak
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.numbers.presentation import pairs_text, plain, shown

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.frames.columns import NativeFrame
@@ -64,7 +64,7 @@ def is_same_order(first: FloatArray, second: FloatArray, /) -> bool:
     """Whether two columns of numbers are one increasing or decreasing function of each other, ties included."""
     if first.size != second.size or first.size < _LEVELS or np.unique(first).size < 3:
         return False
-    ranks, others = stats.rankdata(first), stats.rankdata(second)
+    ranks, others = scipy.stats.rankdata(first), scipy.stats.rankdata(second)
     return bool((ranks == others).all() or (ranks == first.size + 1 - others).all())
 
 
@@ -84,7 +84,7 @@ def runs_of(codes: IndexArray, /) -> tuple[int, float, float]:
     variance = (squares * (squares + n * (n + 1)) - 2 * n * cubes - n**3) / (n**2 * (n - 1))
     if variance <= 0:
         return found, expected, 1.0
-    return found, expected, float(stats.norm.cdf((found + 0.5 - expected) / math.sqrt(variance)))
+    return found, expected, float(scipy.stats.norm.cdf((found + 0.5 - expected) / math.sqrt(variance)))
 
 
 def is_clustered(found: int, expected: float, p: float, /, *, alpha: float) -> bool:
@@ -473,8 +473,8 @@ def _spread(rows: int) -> FloatArray:
 def _p_of_ranks(first: FloatArray, second: FloatArray) -> float:
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return 1.0
-    found = float(np.corrcoef(stats.rankdata(first), stats.rankdata(second))[0, 1])
-    return float(2 * stats.norm.sf(abs(found) * np.sqrt(first.size - 1)))
+    found = float(np.corrcoef(scipy.stats.rankdata(first), scipy.stats.rankdata(second))[0, 1])
+    return float(2 * scipy.stats.norm.sf(abs(found) * np.sqrt(first.size - 1)))
 
 
 def _p_of_equal(first: FloatArray, second: FloatArray) -> float:
@@ -484,7 +484,7 @@ def _p_of_equal(first: FloatArray, second: FloatArray) -> float:
         for each in (first, second)
     ]
     expected = float(shares[0] @ shares[1])
-    return float(stats.binom.sf(int((first == second).sum()) - 1, first.size, expected)) if expected < 1 else 1.0
+    return float(scipy.stats.binom.sf(int((first == second).sum()) - 1, first.size, expected)) if expected < 1 else 1.0
 
 
 SHARES = 12

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.priors.prior import FloatArray, IndexArray
@@ -70,9 +70,9 @@ def p_of_law(uniform: FloatArray, /) -> float:
     """
     sizes = -np.log(np.maximum(1 - np.abs(2 * uniform - 1), 1e-300))
     total = float(sizes.sum())
-    law = stats.gamma(uniform.size)
+    law = scipy.stats.gamma(uniform.size)
     both = 2 * min(float(law.cdf(total)), float(law.sf(total)))
-    return smallest([both, float(stats.kstest(uniform, "uniform").pvalue)])
+    return smallest([both, float(scipy.stats.kstest(uniform, "uniform").pvalue)])
 
 
 def p_of_sum(after: FloatArray, before: FloatArray, noise: NoiseFamily, scale: float, /) -> float:
@@ -88,7 +88,7 @@ def p_of_sum(after: FloatArray, before: FloatArray, noise: NoiseFamily, scale: f
     for start in range(0, n, max(1, _CHUNK // atoms.size)):
         part = slice(start, start + max(1, _CHUNK // atoms.size))
         uniform[part] = unit.cdf((after[part, None] - atoms) / scale) @ counts / n
-    found = [float(stats.kstest(uniform, "uniform").pvalue)]
+    found = [float(scipy.stats.kstest(uniform, "uniform").pvalue)]
     if math.isinf(noise.variance) or n < _MANY:
         return found[0]
     gap = float(np.diff(atoms).min()) if atoms.size > 1 else 0.0
@@ -100,7 +100,7 @@ def p_of_sum(after: FloatArray, before: FloatArray, noise: NoiseFamily, scale: f
             means = wave(t * before) * one
             spread = 0.5 + sign * 0.5 * np.cos(2 * t * before) * two - means**2
             deviation = float((wave(t * after) - means).sum()) / math.sqrt(max(float(spread.sum()), 1e-9))
-            found.append(float(2 * stats.norm.sf(abs(deviation))))
+            found.append(float(2 * scipy.stats.norm.sf(abs(deviation))))
     return smallest(found)
 
 
@@ -112,16 +112,16 @@ def p_of_groups(uniform: FloatArray, groups: IndexArray, /) -> float:
     if names.size < 2 or np.ptp(uniform) == 0:
         return 1.0
     parts = [[each[codes == k] for k in range(names.size)] for each in (uniform, np.abs(2 * uniform - 1))]
-    return smallest(float(stats.kruskal(*part).pvalue) for part in parts)
+    return smallest(float(scipy.stats.kruskal(*part).pvalue) for part in parts)
 
 
 def p_of_correlation(first: FloatArray, second: FloatArray, /) -> float:
     """The p-value of independence: rank correlations of the noise, and of its size, with something else."""
     if first.size < _FEWEST or np.ptp(second) == 0 or np.ptp(first) == 0:
         return 1.0
-    other = stats.rankdata(second)
+    other = scipy.stats.rankdata(second)
     return smallest(
-        _p_of(_correlation(stats.rankdata(each), other), first.size) for each in (first, np.abs(2 * first - 1))
+        _p_of(_correlation(scipy.stats.rankdata(each), other), first.size) for each in (first, np.abs(2 * first - 1))
     )
 
 
@@ -131,7 +131,7 @@ def p_of_neighbours(uniform: FloatArray, /) -> float:
         return 1.0
     sizes = np.abs(2 * uniform - 1)
     return smallest(
-        _p_of(_correlation(stats.rankdata(each[1:]), stats.rankdata(each[:-1])), uniform.size - 1)
+        _p_of(_correlation(scipy.stats.rankdata(each[1:]), scipy.stats.rankdata(each[:-1])), uniform.size - 1)
         for each in (uniform, sizes)
     )
 
@@ -145,7 +145,7 @@ def p_of_shifts(first: FloatArray, second: FloatArray, /) -> float:
         return 1.0
     found = []
     for pair in ((first, second), (np.abs(2 * first - 1), np.abs(2 * second - 1))):
-        one, other = (np.fft.rfft(stats.zscore(stats.rankdata(each))) for each in pair)
+        one, other = (np.fft.rfft(scipy.stats.zscore(scipy.stats.rankdata(each))) for each in pair)
         at = np.fft.irfft(one * np.conj(other), first.size) / first.size
         # a column is itself, and even; half way round each pair would count twice
         at = at[1 : (first.size + 1) // 2] if first is second else at
@@ -164,7 +164,7 @@ def p_of_places(changed: NDArray[np.bool_], /) -> float:
         return 1.0
     wave = np.fft.rfft(changed if int(changed.sum()) == m else ~changed)
     most = np.rint(np.fft.irfft(np.abs(wave) ** 2, n)[1 : (n + 1) // 2]).max()
-    return min(1.0, n // 2 * float(stats.hypergeom.sf(most - 1, n, m, m)))
+    return min(1.0, n // 2 * float(scipy.stats.hypergeom.sf(most - 1, n, m, m)))
 
 
 def p_of_shared(noises: Sequence[FloatArray], noise: NoiseFamily, /, *, largest: float) -> tuple[int, float]:
@@ -199,7 +199,7 @@ def repeats(
     found = int(np.count_nonzero(np.diff(rounded) == 0))
     density = sides * math.exp(float(noise.at(1.0).log_density(np.zeros(1))[0])) / scale
     expected = 0.5 * noise_values.size**2 * width * density
-    return found, float(stats.poisson.sf(found - 1, expected)) if found else 1.0
+    return found, float(scipy.stats.poisson.sf(found - 1, expected)) if found else 1.0
 
 
 def p_of_seeds(noises: Sequence[FloatArray], /) -> tuple[str, float]:
@@ -258,4 +258,4 @@ def _p_of(correlation: float, rows: int) -> float:
     """Two-sided, by the normal law; never so small that few rows could not show it."""
     if math.isnan(correlation):
         return 1.0
-    return float(2 * stats.norm.sf(abs(correlation) * math.sqrt(rows - 1)))
+    return float(2 * scipy.stats.norm.sf(abs(correlation) * math.sqrt(rows - 1)))

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from puffer_frames.numbers.presentation import lower_text, plain, shown
 from puffer_frames.priors.prior import FloatArray, IndexArray
@@ -209,5 +209,5 @@ def _area(own: FloatArray, other: FloatArray) -> float:
     """The probability that a row of the first secret has the larger ratio, ties counted half."""
     if not (own.size and other.size):
         return 0.5
-    ranks = rankdata(np.concatenate([own, other]))[: own.size]
+    ranks = scipy.stats.rankdata(np.concatenate([own, other]))[: own.size]
     return float((ranks.sum() - own.size * (own.size + 1) / 2) / (own.size * other.size))

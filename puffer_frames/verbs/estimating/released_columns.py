@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom, poisson
+import scipy
 
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, UncoveredFrameError
@@ -324,9 +324,9 @@ def _repeats(values: FloatArray, noise: NoiseFamily, spacing: float) -> bool:
     if not counts.size:
         return False
     if spacing > _FINE * noise.scale:  # rounded: equal values are usual, and the most frequent one decides
-        return bool(counts.max() > binom.isf(_NEVER / counts.size, values.size, peak))
+        return bool(counts.max() > scipy.stats.binom.isf(_NEVER / counts.size, values.size, peak))
     pairs = int((counts * (counts - 1) // 2).sum())
-    return bool(pairs > poisson.isf(_NEVER, values.size * (values.size - 1) / 2 * peak))
+    return bool(pairs > scipy.stats.poisson.isf(_NEVER, values.size * (values.size - 1) / 2 * peak))
 
 
 def noise_of(title: str, scale: float, /) -> NoiseFamily | None:

@@ -10,8 +10,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
-from puffer_frames.certificates.fields import SCHEMA as OWN
-from puffer_frames.certificates.record import Certificate, of_checked
+from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import LedgerError, LedgerWarning, PufferError, warn
 from puffer_frames.numbers.presentation import plain, shown, shown_names
 from puffer_frames.papers.catalogue import BOUNDED
@@ -194,9 +193,7 @@ class Record:
 
 def _certificate(text: str) -> Certificate:
     """From a line whose digest holds."""
-    plain: Any = parsed_line(text) or {}
-    # the JSON Schema takes ten times as long as all else, and what this version wrote has passed it
-    return of_checked(plain) if plain.get("schema") == OWN else Certificate.from_dict(plain)
+    return Certificate.from_dict(parsed_line(text) or {})
 
 
 _kept_certificate = lru_cache(maxsize=2048)(_certificate)

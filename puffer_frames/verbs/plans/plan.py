@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,16 @@ from puffer_frames.certificates.published import check_path
 from puffer_frames.errors import CalibrationError, PlanFileError, PufferError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.files import write_text
-from puffer_frames.frames.null_values import codes_text, warn_of_unused, with_nulls
+from puffer_frames.frames.null_values import codes_text
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import check_library, library_of, open_table
 from puffer_frames.loss.outcome import Verification
+from puffer_frames.mechanisms.arguments import CalibrateArguments
 from puffer_frames.mechanisms.batch_report import BatchReport, more_rows, moved_text, refused_by, report_of
 from puffer_frames.mechanisms.file_checks import check_checksum, check_kinds, kinds_of
-from puffer_frames.mechanisms.noise.strata_plan import as_planned
-from puffer_frames.mechanisms.registry import mechanism_for
+from puffer_frames.mechanisms.noise.rows_seen import as_planned
 from puffer_frames.mechanisms.request import Request, RowsRequest
-from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Reading
+from puffer_frames.mechanisms.seam import Compared, Fitted
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.arguments import check_flag
 from puffer_frames.numbers.presentation import Printed, Rows, as_html, plain, shown_names
@@ -34,34 +33,9 @@ from puffer_frames.scales.drift import drifted
 from puffer_frames.scales.strata import Stratum
 from puffer_frames.verbs.plans.file import codec, read_plan, write_plan
 from puffer_frames.verbs.plans.plotted import plan_page, plot_plan
-from puffer_frames.verbs.releasing.refinement import refine_release
-from puffer_frames.verbs.releasing.release import rehearse, release_rows
-from puffer_frames.verbs.requests import Drawing, ReleaseArguments, method_releases
-
-
-def read(frame: NativeFrame, request: Request, asked: RowsRequest | None, /) -> tuple[Mechanism[Any], Reading[Any]]:
-    """A table as the mechanism that a request is for reads it; `asked` says how its rows are to be released."""
-    table = open_table(frame)
-    mechanism, request = mechanism_for(request, table)
-    return mechanism, mechanism.read(request, frame, table, asked)
-
-
-def fit(
-    frame: NativeFrame, request: Request, asked: RowsRequest | None, /
-) -> tuple[Mechanism[Any], Reading[Any], Fitted[Any]]:
-    """What has the guarantee for a table; by default what the first mechanism says to try, where that is to be had."""
-    warn_of_unused(frame, request.null_values)
-    frame = with_nulls(frame, request.null_values)
-    mechanism, found = read(frame, request, asked)
-    fitted = mechanism.fit(found.request, found.seen)
-    if request.mechanism == "auto" and (other := fitted.instead()) is not None:
-        with suppress(PufferError):  # it does not take every table
-            better, again = read(frame, replace(request, mechanism=other), asked)
-            instead = better.fit(again.request, again.seen)
-            if asked is not None:
-                instead.check_asked(asked)
-            return better, again, instead
-    return mechanism, found, fitted
+from puffer_frames.verbs.refinement import refine_release
+from puffer_frames.verbs.release import fit, rehearse, release_rows
+from puffer_frames.verbs.requests import Drawing, ReleaseArguments, method_releases, takes, with_names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -645,3 +619,38 @@ def load_plan(path: str | Path, /, *, password: str | bytes | None = None) -> Pl
     (True, True, ('the laws of its beliefs',))
     """
     return _believed(read_plan(path, password=password))
+
+
+@takes(CalibrateArguments)
+def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Plan:
+    """Plan a release without drawing noise; print the result to read the plan.
+
+    Parameters
+    ----------
+    frame : a frame of any kind
+        Of pandas, Polars, PyArrow, DuckDB or Spark.
+    secret, public, epsilon, delta, mechanism, beliefs, pairs, secrets, given, unit, releases, domain, nulls, \
+    null_values, allow_zero_noise
+        As in `privatize`.
+
+    Returns
+    -------
+    Plan
+        Deterministic; its `release(frame)` draws once. It holds exact statistics of every secret: keep it private.
+
+    Raises
+    ------
+    ColumnNotFoundError, ArgumentError, ArgumentTypeError, PriorError, CalibrationError
+        As `privatize`.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, puffer_frames
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+    >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.1)
+    >>> plan.theorem, plan.published_scale, round(plan.scale, 3)
+    ('kantorovich', 10.0, 2.205)
+    """
+    labels = open_table(frame).labels
+    return Plan.of(frame, Request.of(with_names(arguments, frame, labels), labels))

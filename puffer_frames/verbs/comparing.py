@@ -4,279 +4,273 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
+from itertools import product
 from time import perf_counter
 from typing import Any
-
-import numpy as np
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PufferError, PufferWarning, warn
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.null_values import warn_of_unused, with_nulls
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import Table, is_frame, library_of, open_table, small_frame
-from puffer_frames.loss.outcome import Verification
+from puffer_frames.mechanisms.arguments import CalibrateArguments, Options, TableArguments, check_mechanism
 from puffer_frames.mechanisms.channel import mechanism as channels
-from puffer_frames.mechanisms.channel.fitted import ChannelFit, Seen, roles_of
-from puffer_frames.mechanisms.channel.measure import reader_loss
-from puffer_frames.mechanisms.channel.options import Channel
+from puffer_frames.mechanisms.channel.fitted import Seen, roles_of
+from puffer_frames.mechanisms.channel.options import SEEING, Channel
 from puffer_frames.mechanisms.noise import mechanism as noises
-from puffer_frames.mechanisms.noise.drift import target_of
-from puffer_frames.mechanisms.noise.fitted import NoiseFit
+from puffer_frames.mechanisms.noise.fitted import spread_of
 from puffer_frames.mechanisms.noise.options import Noise
-from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_units
-from puffer_frames.mechanisms.noise.strata_plan import with_labels, with_merged
-from puffer_frames.mechanisms.noise.text import spread_of
-from puffer_frames.mechanisms.registry import mechanism_for
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_labels, with_merged, with_units
 from puffer_frames.mechanisms.request import Request, is_joint
-from puffer_frames.mechanisms.sequential.columns import CodedRows
-from puffer_frames.mechanisms.sequential.fitted import TableFit
+from puffer_frames.mechanisms.seam import ComparedRow, Spread
 from puffer_frames.mechanisms.sequential.options import Sequential
 from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.noise.families import WORDS, noise_family
 from puffer_frames.numbers.arguments import Target
-from puffer_frames.papers.catalogue import BOUNDED
+from puffer_frames.papers.catalogue import (
+    BERNOULLI,
+    BOUNDED,
+    GAUSSIAN,
+    KANTOROVICH,
+    MIXTURE,
+    MIXTURES,
+    TRANSLATION,
+    UBM,
+)
 from puffer_frames.priors.prior import Prior
 from puffer_frames.priors.summary import LevelCounts, Summary
-from puffer_frames.scales.beliefs import MANY_SECRETS
-from puffer_frames.scales.choice import Choice
-from puffer_frames.scales.columns import ANY_LAW, POPULATION
-from puffer_frames.scales.drift import joint_leanings, strata_leanings
-from puffer_frames.verbs.comparing.alternatives import (
-    SEEING,
-    WITHIN_CAP,
-    Alternative,
-    Asked,
-    of_columns,
-    of_labels,
-    of_numbers,
-)
+from puffer_frames.scales.beliefs import MANY_SECRETS, ONLY
+from puffer_frames.scales.columns import ANY_LAW
+from puffer_frames.scales.joint.coupled import MOST_COLUMNS
+from puffer_frames.scales.learned import Contamination, LearnedBelief
+from puffer_frames.verbs.release import mechanism_for, read
 from puffer_frames.verbs.requests import CompareArguments, takes, with_names
 
-NOTHING_NEEDED = "private as it is: say allow_zero_noise=True"
-UNCHANGED = 1 - 1e-12
-"""A channel that leaves at least this share as it is changes nothing: the rest is what repairs leave."""
-ADDS_UP, LARGEST_ADD, NO_RULE = "epsilons add", "largest losses add", "no rule"
-UNKNOWN = math.nan
+ALL = "all"
+WITHIN_CAP = "contaminated, any law within 8"
+"""The guarantee of a channel whose options are left out."""
+NETWORK = "network"
+"""What the guarantee of a table that is released column by column is under."""
+MODELS = (TRANSLATION.name, GAUSSIAN.name, MIXTURE.name, UBM.name)
+"""Theorems that fit a model; the last one is compared where it is named."""
+BELIEFS = ("fitted", "empirical", Contamination(), "population")
+FAMILIES = (Noise(), Noise("gaussian"))
+"""What "noise" stands for; the latter with a delta alone."""
+_SHARED = tuple(x.name for x in fields(TableArguments) if x.name not in ("epsilon", "mechanism", "beliefs"))
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Which rows there are of a mechanism."""
+
+    options: Options
+    remaps: bool = False
+    """Whether the posterior median after this noise is a further row."""
+    named: bool = False
+    """Whether it was asked for by name: then a row says why it does not apply."""
+
+    def has(self, theorem: str, /) -> bool:
+        """Whether it is noise with this theorem, or with any."""
+        known = (theorem,) if theorem == UBM.name else ("auto", theorem)
+        return isinstance(self.options, Noise) and self.options.theorem in known
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One way to release the columns."""
+
+    epsilon: float
+    belief: str
+    """What the guarantee is under, in a word."""
+    entries: tuple[Any, ...]
+    """The same as the argument `beliefs`."""
+    rows: Rows
+    theorem: str = "channel"
+    quoted: bool = True
+    """Whether the theorem has a condition for this belief."""
+
+    @property
+    def options(self) -> Options:
+        """The mechanism with the theorem of the row; raises ArgumentError for one that its noise has not."""
+        options, theorem = self.rows.options, self.theorem
+        if not isinstance(options, Noise):
+            return options
+        if options.theorem != theorem:  # what else was said of noise is for some theorems alone
+            weights = options.weights if theorem == "auto" else None
+            components = options.components if theorem in {each.name for each in MIXTURES} else None
+            options = replace(options, theorem=theorem, weights=weights, components=components)  # type: ignore[arg-type]
+        return options
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedRow:
-    """A row of a comparison: one column under one alternative. What is not known is not a number."""
+class Asked:
+    """The lists of a comparison, checked."""
 
-    epsilon: float
-    delta: float
-    belief: str
-    mechanism: str
-    noise: str = ""
-    theorem: str = ""
-    column: str
-    published_scale: float = UNKNOWN
-    verdict: str = ""
-    scale: float = UNKNOWN
-    error: float = UNKNOWN
-    error_std: float = UNKNOWN
-    error_constant: float = UNKNOWN
-    bound: float = UNKNOWN
-    loss_observed: float = UNKNOWN
-    loss_population: float = UNKNOWN
-    loss_any_law: float = UNKNOWN
-    loss_reader: float = UNKNOWN
-    composes: str = ""
-    seconds: float = UNKNOWN
-    reason: str = ""
+    arguments: CompareArguments
+    epsilons: tuple[float, ...]
+    noises: tuple[Rows, ...]
+    plain: tuple[Rows, ...]
+    """The channel that has the guarantee under one belief and no other, where it is a row of each."""
+    channels: tuple[tuple[str, Rows], ...]
+    """The channels of the default options, of both kinds, and those whose options were given; each with words for its
+    guarantee.
+    """
+    tables: tuple[Rows, ...]
+    """Several columns one after another."""
+    others: tuple[Rows, ...]
+    """Further mechanisms, which have a row under each belief."""
+    beliefs: Mapping[str, Any]
+    """By name."""
+
+    @classmethod
+    def of(cls, arguments: CompareArguments, /) -> Asked:
+        """Check the lists.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError
+            For an epsilon or a mechanism that is none, and for an empty list.
+        """
+        epsilons = _listed(arguments.epsilon, "epsilon")
+        for epsilon in epsilons:
+            Target.of(epsilon, arguments.delta)
+        every = isinstance(arguments.beliefs, str) and arguments.beliefs == ALL
+        beliefs = named_beliefs(BELIEFS if every else _listed(arguments.beliefs, "beliefs"))
+        listed, named = _listed(arguments.mechanism, "mechanism"), arguments.mechanism != ALL
+        noises, plain, tables, others = (list[Rows]() for _ in range(4))
+        channels = list[tuple[str, Rows]]()
+        for mechanism in listed:
+            check_mechanism(mechanism, (ALL, "noise", "channel", "sequential"))
+            if isinstance(mechanism, Noise):
+                noises.append(Rows(mechanism, named=True))
+            elif isinstance(mechanism, Channel):
+                number = 1 + sum(name != WITHIN_CAP for name, _ in channels)
+                name = f"as its options say{f' {number}' * (number > 1)}"
+                channels.append((name, Rows(mechanism, named=True)))
+            elif isinstance(mechanism, Sequential) or mechanism in (ALL, "sequential"):
+                tables.append(Rows(mechanism if isinstance(mechanism, Sequential) else Sequential(), named=named))
+            elif isinstance(mechanism, Options):
+                others.append(Rows(mechanism, named=True))
+            if mechanism in (ALL, "noise"):
+                families = FAMILIES if arguments.delta else FAMILIES[:1]
+                noises += [Rows(noise, remaps=mechanism == ALL) for noise in families]
+            if mechanism in (ALL, "channel"):
+                plain = [Rows(Channel(radius=0, cap=None), named=named)]
+                if any(isinstance(entry, Contamination) for entry in beliefs.values()):
+                    both = (Channel(), Channel(sees="secret"))
+                    channels = [*((WITHIN_CAP, Rows(one, named=named)) for one in both), *channels]
+        return cls(
+            arguments=arguments,
+            epsilons=tuple(map(float, dict.fromkeys(epsilons))),
+            noises=tuple(noises),
+            plain=tuple(plain),
+            channels=tuple(channels),
+            tables=tuple(tables),
+            others=tuple(others),
+            beliefs=beliefs,
+        )
+
+    def calibrating(self, one: Alternative | None, /) -> CalibrateArguments:
+        """The arguments of `calibrate` for an alternative; None for what all have in common."""
+        shared: dict[str, Any] = {name: getattr(self.arguments, name) for name in _SHARED}
+        if one is None:
+            return CalibrateArguments(**shared, epsilon=self.epsilons[0], allow_zero_noise=True)
+        own: dict[str, Any] = {"epsilon": one.epsilon, "beliefs": one.entries, "mechanism": one.options}
+        return CalibrateArguments(**shared, **own, allow_zero_noise=True)
+
+
+def _listed(entries: Any, name: str) -> tuple[Any, ...]:
+    """One entry, or several; raises ArgumentError for none."""
+    alone = isinstance(entries, (str, Mapping, LearnedBelief, Options)) or not isinstance(entries, Iterable)
+    if alone or (not isinstance(entries, (Sequence, set, frozenset)) and name == "beliefs"):  # a frame is one belief
+        return (entries,)
+    found = tuple(entries)
+    if not found:
+        raise ArgumentError(name, rule="one, or several", got="none", hint="Leave it out.")
+    return found
+
+
+def named_beliefs(entries: Sequence[Any], /) -> dict[str, Any]:
+    """The beliefs by a name of their own: the word, the title of a wider one, "given" or "other table"."""
+    found: dict[str, Any] = {}
+    for entry in entries:
+        if isinstance(entry, str):
+            title = entry
+        elif isinstance(entry, LearnedBelief):
+            title = entry.title
+        else:
+            title = "given" if isinstance(entry, Mapping) else "other table"
+        number = 1 + sum(name == title or name.startswith(f"{title} ") for name in found)
+        found[title if number == 1 else f"{title} {number}"] = entry
+    return found
+
+
+def entries_of(entry: Any, /) -> tuple[Any, ...]:
+    """A belief alone, as the argument `beliefs`: side knowledge would add to the observed frequencies."""
+    return (entry,) if isinstance(entry, (str, LearnedBelief)) else (ONLY, entry)
+
+
+def of_numbers(asked: Asked, /, *, two_values: bool) -> Iterator[Alternative]:
+    """The alternatives for one column of numbers."""
+    observed = BERNOULLI.name if two_values else KANTOROVICH.name
+    for epsilon in asked.epsilons:
+        for name, entry in asked.beliefs.items():
+            fitted, empirical = entry == "fitted", isinstance(entry, str) and entry == "empirical"
+            if fitted and two_values:  # there is no other model of two values
+                continue
+            for theorem, rows in product(MODELS if fitted else (observed,), asked.noises):
+                if rows.has(theorem):
+                    yield Alternative(epsilon, name, entries_of(entry), rows, theorem, fitted or empirical)
+            for rows in () if fitted else asked.plain:
+                yield Alternative(epsilon, name, entries_of(entry), rows)
+        for rows in asked.noises:  # for the range of the column, which is the domain where there is one
+            if rows.has(BOUNDED.name):
+                yield Alternative(epsilon, ANY_LAW, (Contamination(share=1.0),), rows, BOUNDED.name)
+        for name, rows in asked.channels:
+            yield Alternative(epsilon, name, ("empirical",), rows)
+
+
+def of_labels(asked: Asked, /) -> Iterator[Alternative]:
+    """The alternatives for one column of labels."""
+    for epsilon in asked.epsilons:
+        for (name, entry), rows in product(asked.beliefs.items(), asked.plain):
+            if entry != "fitted":
+                yield Alternative(epsilon, name, entries_of(entry), rows)
+        for name, rows in asked.channels:
+            yield Alternative(epsilon, name, ("empirical",), rows)
+
+
+def of_columns(asked: Asked, /, *, columns: int) -> Iterator[Alternative]:
+    """The alternatives for several columns: by joint loss, by a coupling of whole rows, by their ranges, one by one."""
+    for epsilon in asked.epsilons:
+        for name, entry in asked.beliefs.items():
+            if isinstance(entry, str) and entry == "fitted":
+                continue
+            for theorem, rows in product(("auto", KANTOROVICH.name), asked.noises):
+                twice = theorem != "auto" and rows.has("auto") and columns > MOST_COLUMNS
+                if rows.has(theorem) and not twice:  # of so many both words mean the coupling
+                    yield Alternative(epsilon, name, entries_of(entry), rows, theorem)
+        for rows in asked.noises:
+            if rows.has(BOUNDED.name):
+                yield Alternative(epsilon, ANY_LAW, ("empirical",), rows, BOUNDED.name)
+        for rows in asked.tables:
+            yield Alternative(epsilon, NETWORK, ("fitted",), rows, "sequential")
 
 
 NAMES = tuple(each.name for each in fields(ComparedRow))
 """The columns of a comparison, in order."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
-    """How far a column spreads by itself."""
-
-    std: float = UNKNOWN
-    constant: float = UNKNOWN
-    """The mean error of its median, or of its most frequent label, in place of every value."""
-
-    @classmethod
-    def of(cls, summary: Summary, /) -> Spread:
-        """The spread of all rows that were counted."""
-        priors = {secret: Prior.empirical(*pair) for secret, pair in summary.counts.items()}
-        std, constant = spread_of(priors, summary.rows_per_secret)
-        return cls(std=std, constant=constant)
-
-
-def verdict_of(choice: Choice, target: Target, /) -> str:
-    """What the engine says of a published scale, under the priors that its theorem assumes."""
-    if choice.published_scale is None or choice.published_loss is None:
-        return "not available"
-    if choice.published_loss.refutes(target):
-        return "refuted"
-    return "sound" if choice.published_loss.confirms(target) else "sound up to rounding"
-
-
-def rows_of(
-    plan: NoiseFit, spreads: Mapping[str, Spread], /, *, belief: str, mechanism: str, quoted: bool, seconds: float
-) -> list[ComparedRow]:
-    """The rows of a plan of noise: of each column.
-
-    - `spreads` (mapping of column to Spread): Spreads of the columns of numbers.
-    - `belief`, `mechanism`: What they are called.
-    - `quoted`: Whether the theorem has a condition for this belief.
-    - `seconds`: What the plan took.
-    """
-    target, several = plan.request.target, len(plan.choices) > 1
-    together = all(choice.adds_up for choice in plan.choices.values())
-    judged = target_of(plan).share(plan.request.repeats.measured)
-    found, errors, changed = [], plan.expected_error, plan.changed
-    for name, choice in plan.choices.items():
-        spread = spreads.get(name) or _of_labels(plan, name, choice)
-        published = quoted and not plan.is_joint
-        error = errors[name] if name in errors else changed[name]
-        found.append(
-            ComparedRow(
-                epsilon=target.epsilon,
-                delta=target.delta,
-                belief=belief,
-                mechanism=mechanism,
-                noise=_noise_name(plan),
-                theorem=choice.theorem.name if quoted else "",
-                column=name,
-                published_scale=_number(choice.published_scale) if published else UNKNOWN,
-                verdict=verdict_of(choice, judged) if published else "not available",
-                scale=choice.scale if name in plan.scales else UNKNOWN,
-                error=error,
-                error_std=_ratio(error, spread.std),
-                error_constant=_ratio(error, spread.constant),
-                loss_reader=0.0,
-                composes=ADDS_UP if together else NO_RULE,
-                seconds=seconds,
-                reason="" if any(plan.all_scales.values()) else NOTHING_NEEDED,
-                **_figures(plan, choice, several=several),
-            )
-        )
-    return found
-
-
-def row_of_channel(plan: ChannelFit, spread: Spread | None, /, *, belief: str, seconds: float) -> ComparedRow:
-    """The row of a plan of a channel."""
-    target, channel, largest = plan.request.target, plan.channel, plan.largest_loss
-    by_delta = target.delta > 0
-    of_value = channel.lower_bound > 0 and not plan.options.sees_secret  # else it bounds those that see the secret too
-    reader = reader_loss(channel)
-    return ComparedRow(
-        epsilon=target.epsilon,
-        delta=target.delta,
-        belief=belief,
-        mechanism=SEEING if plan.options.sees_secret else "channel",
-        theorem="channel",
-        column=plan.name,
-        verdict="not available",
-        error=channel.expected_error,
-        error_std=UNKNOWN if spread is None else _ratio(channel.expected_error, spread.std),
-        error_constant=_ratio(channel.expected_error, channel.constant_error),
-        bound=channel.lower_bound if of_value else UNKNOWN,
-        loss_observed=_upper(plan.observed, by_delta=by_delta),
-        loss_population=_upper(plan.population, by_delta=by_delta),
-        loss_any_law=_as_delta(largest, target) if by_delta else largest,
-        loss_reader=_as_delta(reader, target) if by_delta else reader,
-        composes=LARGEST_ADD if math.isfinite(largest) else NO_RULE,
-        seconds=seconds,
-        reason=NOTHING_NEEDED if channel.unchanged >= UNCHANGED else "",
-    )
-
-
-def rows_of_table(
-    fitted: TableFit, seen: CodedRows, spreads: Mapping[str, Spread], /, *, belief: str, seconds: float
-) -> list[ComparedRow]:
-    """The rows of a table that is released column by column: of each column that is drawn."""
-    found = []
-    for k, name in enumerate(fitted.names):
-        numbers, most = name in fitted.kept.distance, np.bincount(seen.codes[:, k]).max() / len(seen.codes)
-        spread = spreads[name] if numbers else Spread(constant=1 - float(most))
-        error = fitted.kept.distance[name] if numbers else fitted.kept.changed[name]
-        found.append(
-            ComparedRow(
-                epsilon=fitted.request.target.epsilon,
-                delta=fitted.request.target.delta,
-                belief=belief,
-                mechanism="sequential",
-                theorem="sequential",
-                column=name,
-                verdict="not available",
-                error=error,
-                error_std=_ratio(error, spread.std),
-                error_constant=_ratio(error, spread.constant),
-                loss_any_law=fitted.cap,
-                loss_reader=fitted.reader_loss,
-                composes=NO_RULE,
-                seconds=seconds,
-            )
-        )
-    return found
-
-
 def with_bounds(rows: list[ComparedRow], /) -> list[ComparedRow]:
     """The bound that was proved for a channel, on every row with the same guarantee that sees the value alone too."""
     bounds = {(row.epsilon, row.belief): row.bound for row in rows if row.bound > 0}
     return [
-        replace(row, bound=UNKNOWN if row.mechanism == SEEING else bounds.get((row.epsilon, row.belief), UNKNOWN))
+        replace(row, bound=math.nan if row.mechanism == SEEING else bounds.get((row.epsilon, row.belief), math.nan))
         for row in rows
     ]
-
-
-def _figures(plan: NoiseFit, choice: Choice, *, several: bool) -> dict[str, Any]:
-    """The loss under the observed law, under those that the table does not refute, and under any law."""
-    target = plan.request.target
-    by_delta = target.delta > 0
-    if plan.strata is not None:
-        found = {each.belief: each.loss for each in strata_leanings(choice, delta=target.delta)}
-    elif plan.is_joint:
-        found = {each.belief: each.loss for each in joint_leanings(plan.choices, target_of(plan))}
-    elif several:  # the theorem proves it; what was measured is of one column alone
-        found = {ANY_LAW: target.delta or target.epsilon}
-    else:
-        found = {name: _upper(each, by_delta=by_delta) for name, each in choice.wider.items()}
-        found |= {"empirical": UNKNOWN if choice.observed is None else _upper(choice.observed, by_delta=by_delta)}
-    return {
-        "loss_observed": found.get("empirical", UNKNOWN),
-        "loss_population": found.get(POPULATION, UNKNOWN),
-        "loss_any_law": found.get(ANY_LAW, UNKNOWN),
-    }
-
-
-def _of_labels(plan: NoiseFit, name: str, choice: Choice) -> Spread:
-    """For a column of labels beside others: the share of the rows that do not have the most frequent label."""
-    counts = np.zeros(len(plan.levels[name]))
-    for secret, prior in choice.empirical.items():
-        counts[prior.means.astype(np.intp)] += prior.weights * plan.rows_per_secret[secret]
-    return Spread(constant=1 - float(counts.max() / counts.sum()))
-
-
-def _noise_name(plan: NoiseFit) -> str:
-    """The word of the argument, or what the noise is called."""
-    noise = plan.request.noise
-    return noise.name if noise.name in WORDS else noise.title
-
-
-def _upper(found: Verification, *, by_delta: bool) -> float:
-    return (found.hockey_stick if by_delta else found.pure_loss).upper
-
-
-def _as_delta(loss: float, target: Target) -> float:
-    """A delta at the epsilon that a log-ratio of at most this has everywhere."""
-    return min(1.0, max(0.0, -math.expm1(target.epsilon - loss)) * (1 + 2.0**-40))
-
-
-def _number(found: float | None) -> float:
-    return UNKNOWN if found is None else found
-
-
-def _ratio(error: float, unit: float) -> float:
-    return error / unit if unit > 0 else UNKNOWN
 
 
 LEVELS_UNASKED = 64
@@ -423,17 +417,20 @@ class Counted:
             base=base,
             rows=seen,
             levels=Seen(found=seen.summaries[base.public[0]]) if one and base.given is None else None,
-            spreads={name: Spread.of(summary) for name, summary in merged.items()},
+            spreads={name: _spread(summary) for name, summary in merged.items()},
             asked=_read_beliefs(asked, base, ()),
         )
 
     def alternatives(self) -> Iterator[Alternative]:
         """The alternatives that may apply to these columns."""
         if len(self.base.public) > 1:
-            return of_columns(self.asked, columns=len(self.base.public))
-        if self.rows is None:
-            return of_labels(self.asked)
-        return of_numbers(self.asked, two_values=self.values == 2)
+            yield from of_columns(self.asked, columns=len(self.base.public))
+        elif self.rows is None:
+            yield from of_labels(self.asked)
+        else:
+            yield from of_numbers(self.asked, two_values=self.values == 2)
+        for epsilon, (name, entry), rows in product(self.asked.epsilons, self.asked.beliefs.items(), self.asked.others):
+            yield Alternative(epsilon, name, entries_of(entry), rows, rows.options.title)
 
     @property
     def values(self) -> int:
@@ -474,6 +471,13 @@ class Counted:
         return self.rows if whole else replace(self.rows, joint=None)
 
 
+def _spread(summary: Summary) -> Spread:
+    """The spread of all rows that were counted."""
+    priors = {secret: Prior.empirical(*pair) for secret, pair in summary.counts.items()}
+    std, constant = spread_of(priors, summary.rows_per_secret)
+    return Spread(std=std, constant=constant)
+
+
 def _read_beliefs(asked: Asked, base: Request, coded: tuple[str, ...]) -> Asked:
     """The same with the frames among the beliefs read, once."""
     read = partial(channels.with_tables, coded=coded) if coded else noises.with_tables
@@ -502,7 +506,7 @@ def _tried(one: Alternative, counted: Counted) -> list[ComparedRow]:
     """The rows of an alternative; raises as `calibrate`."""
     start = perf_counter()
     options = one.options
-    if isinstance(options, Sequential):
+    if not isinstance(options, Noise | Channel):
         return _of_table(one, counted, start)
     request = counted.request(one)
     if one.rows.has("auto") and one.entries == ("fitted",) and counted.secrets > MANY_SECRETS:
@@ -517,41 +521,51 @@ def _tried(one: Alternative, counted: Counted) -> list[ComparedRow]:
         if unasked and (pairs := counted.pairs(options)) > PAIRS_UNASKED:
             reason = f'{pairs} pairs of a level and a secret may take minutes: say mechanism=Channel(sees="secret")'
             return _failed(one, counted, reason)
-        plan = ChannelFit.of(request, options, counted.levels)
-        spread = counted.spreads.get(plan.name)
-        return [row_of_channel(plan, spread, belief=one.belief, seconds=perf_counter() - start)]
+        fitted = channels.FittedChannel.of(request, options, counted.levels)
+        return fitted.compared_rows(_told(one, counted, start), counted.spreads, counted.levels)
     whole = len(request.public) > 1 and one.theorem != BOUNDED.name
     if whole and not is_joint(request):
         raise _not_whole("other noise")
-    noisy = NoiseFit.of(request, counted.seen(request))
+    noisy = noises.FittedNoise.of(request, counted.seen(request))
     if whole and not noisy.is_joint:
         raise _not_whole("a larger table")
-    told: dict[str, Any] = {"belief": one.belief, "quoted": one.quoted}
-    found = []
+    seen, found = counted.seen(request), []
     if not options.remap:
-        found += rows_of(noisy, counted.spreads, mechanism="noise", seconds=perf_counter() - start, **told)
+        found += noisy.compared_rows(_told(one, counted, start), counted.spreads, seen)
     if (
         (one.rows.remaps or options.remap)
         and not request.labels
         and request.given is None
         and request.noise in WORDS.values()
     ):
-        after = noisy.remapped(counted.seen(request))
-        found += rows_of(after, counted.spreads, mechanism="remap", seconds=perf_counter() - start, **told)
+        after = noisy.remapped(seen)
+        found += after.compared_rows(_told(one, counted, start), counted.spreads, seen)
     return found
 
 
+def _told(one: Alternative, counted: Counted, start: float) -> ComparedRow:
+    """What a row of an alternative says whatever is found."""
+    return ComparedRow(
+        epsilon=one.epsilon,
+        delta=counted.base.target.delta,
+        belief=one.belief,
+        mechanism=one.rows.options.title,
+        theorem=one.theorem if one.quoted else "",
+        column=", ".join(counted.base.public),
+        verdict="not available",
+        seconds=perf_counter() - start,
+    )
+
+
 def _of_table(one: Alternative, counted: Counted, start: float) -> list[ComparedRow]:
-    if not one.rows.named and counted.rows_in_all < noises.MANY_ROWS:
+    """The rows of a mechanism that reads the table by itself."""
+    if isinstance(one.options, Sequential) and not one.rows.named and counted.rows_in_all < noises.MANY_ROWS:
         rule = f"of {noises.MANY_ROWS:,} rows or more"
         raise ArgumentError("the table", rule=rule, got="fewer", hint='Say mechanism="sequential".')
     request = Request.of(counted.asked.calibrating(one), counted.table.labels)
-    mechanism, request = mechanism_for(request, counted.table)
-    found = mechanism.read(request, counted.frame, counted.table, None)
+    mechanism, found = read(counted.frame, request, None)
     fitted = mechanism.fit(found.request, found.seen)
-    assert isinstance(fitted, TableFit)
-    took = perf_counter() - start
-    return rows_of_table(fitted, found.seen, counted.spreads, belief=one.belief, seconds=took)
+    return fitted.compared_rows(_told(one, counted, start), counted.spreads, found.seen)
 
 
 def _not_whole(got: str) -> ArgumentError:
@@ -563,29 +577,11 @@ def _not_whole(got: str) -> ArgumentError:
     )
 
 
-def _name_of(options: Noise | Channel | Sequential) -> str:
-    if isinstance(options, Sequential):
-        return "sequential"
-    if isinstance(options, Channel):
-        return SEEING if options.sees_secret else "channel"
-    return "remap" if options.remap else "noise"
-
-
 def _failed(one: Alternative, counted: Counted, reason: str) -> list[ComparedRow]:
     """A row that says why there are no numbers."""
     options = one.rows.options
-    return [
-        ComparedRow(
-            epsilon=one.epsilon,
-            delta=counted.base.target.delta,
-            belief=one.belief,
-            mechanism=_name_of(options),
-            noise=noise_family(options.family).name if isinstance(options, Noise) else "",
-            theorem=one.theorem if one.quoted else "",
-            column=", ".join(counted.base.public),
-            reason=reason,
-        )
-    ]
+    family = noise_family(options.family).name if isinstance(options, Noise) else ""
+    return [replace(_told(one, counted, 0.0), noise=family, verdict="", seconds=math.nan, reason=reason)]
 
 
 def _ordered(rows: list[ComparedRow]) -> list[ComparedRow]:

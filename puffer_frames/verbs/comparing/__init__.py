@@ -1,1 +1,0 @@
-"""Every mechanism that applies, a row each."""

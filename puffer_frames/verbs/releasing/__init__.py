@@ -1,1 +1,0 @@
-"""From a plan to released rows, and to a refined release."""
