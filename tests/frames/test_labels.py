@@ -303,8 +303,8 @@ def test_missing_text_of_pandas(missing):
 
 
 CATEGORIES = {
-    "text": (["unused", "middle", "low", "high"], TEXT),
-    "integers": ([9, 6, 4, 3], [len(text) for text in TEXT]),
+    "text": (["unused", "low", "high", "middle"], TEXT),
+    "integers": ([9, 4, 6, 3], [len(text) for text in TEXT]),
     "text and booleans": (["unused", "1", True], ["1", True] * 120),
     "booleans": ([True, False], [text == "low" for text in TEXT]),
 }
