@@ -74,7 +74,7 @@ def random_case(rng):
     kind = rng.choice(["counts", "bins", "sum"])
     labels = (NUMBERS if kind == "sum" else LABELS)[:states]
     options = {"states": labels, "epsilon": float(rng.choice([0.2, 1.0, 3.0]))}
-    if states == 3 and kind != "bins" and rng.random() < 0.5:
+    if states == 3 and kind != "bins" and rng.random() < 0.7:
         listed = list(itertools.combinations(range(3), 2))
         options["pairs"] = [listed[k] for k in rng.permutation(3)[: rng.integers(1, 3)]]
     if kind == "sum":
@@ -88,7 +88,7 @@ def random_case(rng):
 @pytest.mark.filterwarnings("ignore:the given network make")
 @sweep(40, 1000)
 def test_scales_against_every_joint_state(count):
-    rng = np.random.default_rng(49)
+    rng = np.random.default_rng(51)
     for case in range(count):
         several, options, answer = random_case(rng)
         networks = [BayesianNetwork.of(tables, parents=parents) for tables, parents in several]
