@@ -14,7 +14,7 @@ import pandas as pd
 from sklearn.metrics import roc_auc_score
 from tables import ADULT, DATA
 
-from puffer_frames import calibrate, load_plan
+from puffer_frames import Sequential, calibrate, load_plan
 from puffer_frames.mechanisms.sequential.law import Filter
 from puffer_frames.mechanisms.sequential.release import Walk, release
 from puffer_frames.noise.stream import ReleaseKey
@@ -68,7 +68,11 @@ def main():
     options = parser.parse_args()
     adult = pd.read_csv(options.data / "adult.data", header=None, skipinitialspace=True, names=ADULT)
     adult = adult.drop(columns="fnlwgt")
-    found = load_plan(options.plan) if options.plan else calibrate(adult, secret="sex", epsilon=1.0)
+    found = (
+        load_plan(options.plan)
+        if options.plan
+        else calibrate(adult, secret="sex", epsilon=1.0, mechanism=Sequential(step=0.25))
+    )
     fit, plan = found.fitted, found.fitted.plan
     names = [column.name for column in fit.columns if column.source is None]
     codes = np.stack([coded(column, adult[column.name]) for column in fit.columns if column.source is None], axis=1)

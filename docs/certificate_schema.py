@@ -27,6 +27,7 @@ def documented() -> dict[str, Any]:
     for kind in (Fields, Facts, WholeTable):
         record = schema if kind is Fields else schema["$defs"][kind.__name__]
         record.pop("additionalProperties", None)  # an entry that is not known is kept
+        record.pop("description", None)  # pydantic before 2.13 has none
         for name, minor in later(kind).items():
             record["properties"][name]["description"] += f" Since version 1.{minor}."
     schema["$defs"]["Facts"]["required"] = list(schema["$defs"]["Facts"]["properties"])

@@ -5,8 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, partial
 from itertools import pairwise
@@ -18,9 +17,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 from pydantic import TypeAdapter, ValidationError
 
-from puffer_frames.certificates.facts import Facts, are_said, facts_of
+from puffer_frames.certificates.facts import are_said, facts_of
 from puffer_frames.certificates.fields import SCHEMA, Fields, as_json, folded, has_facts, numbers_of
 from puffer_frames.certificates.published import Published
+from puffer_frames.certificates.report.columns import error_figures, robustness_figure
 from puffer_frames.certificates.sentences import SENTENCES, WARNINGS, say
 from puffer_frames.certificates.text import certificate_rows, certificate_title
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, UncoveredFrameError, short_traceback
@@ -31,7 +31,7 @@ from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.usefulness import Usefulness, usefulness
 from puffer_frames.numbers.arguments import as_path
-from puffer_frames.numbers.presentation import as_html, as_text, bars, rounded_up, shown
+from puffer_frames.numbers.presentation import Bars, Printed, Rows, shown, shown_names
 from puffer_frames.numbers.records import CERTIFICATE_BYTES, UnclearJsonError, file_content, parsed
 from puffer_frames.priors.prior import FloatArray
 
@@ -68,9 +68,9 @@ def _checked(plain: Any, /) -> Certificate:
     measured = [each for beliefs in found.verified.values() for each in beliefs.values()]
     if any(_exceeds(each, found.epsilon, found.delta) for each in measured):
         raise refused("a loss that is more than epsilon and delta")
-    _check_columns(plain)
-    _check_sentences(plain)
-    _check_facts(plain)
+    _check_columns(found)
+    _check_sentences(plain["statements"], found)
+    _check_facts(plain, found)
     return found
 
 
@@ -91,52 +91,51 @@ def _first_of(error: ValidationError, plain: Any) -> str:
                 return f"none for {step!r}"
             break
         place.append(str(step))
-    return f"something else in {'.'.join(place)[:80]!r}"
+    return f"something else in {'.'.join(place)[:80] or 'the record'!r}"
 
 
-def _check_facts(plain: Mapping[str, Any]) -> None:
+def _check_facts(plain: Mapping[str, Any], record: Fields) -> None:
     """Facts that other fields have, too."""
-    if ("facts" in plain) != has_facts(plain["schema"]):
+    if ("facts" in plain) != has_facts(record.schema):
         raise refused("none for 'facts'" if "facts" not in plain else "facts in a record of an earlier schema")
-    facts = plain.get("facts")
-    if facts is None:
+    facts, given = record.facts, plain.get("facts")
+    if given is None:
         return
-    if missing := {each.name for each in fields(Facts)} - {"extra", *facts}:
+    if missing := {each.name for each in fields(facts)} - {"extra", *given}:
         raise refused(f"none for {min(missing)!r}")
     agree = (
-        facts["seeded"] <= plain["reproducible"],
-        facts["processed"] == bool(plain.get("processed")),
-        facts["order_assumed"] <= bool(plain.get("refines")),
-        (facts["rows_of_unit"] is None) == (plain.get("unit") is None),
-        set(facts["clipped"]) <= set(plain["public"]),
+        facts.seeded <= record.reproducible,
+        facts.processed == bool(record.processed),
+        facts.order_assumed <= bool(record.refines),
+        (facts.rows_of_unit is None) == (record.unit is None),
+        set(facts.clipped) <= set(record.public),
     )
     if not all(agree):
         raise refused("facts that its other fields do not have")
 
 
-def _check_sentences(plain: Mapping[str, Any]) -> None:
+def _check_sentences(said: Sequence[Mapping[str, str]], record: Fields) -> None:
     """A record without a sentence that every release of its kind has is none."""
-    keys = {statement["key"] for statement in plain["statements"]}
-    if not set(plain.get("warnings", ())) <= keys:
+    keys = {statement["key"] for statement in said}
+    if not set(record.warnings) <= keys:
         raise refused("a warning without its sentence")
-    if numbers_of(plain["schema"])[1] >= _WITH_WARNINGS and not keys & set(WARNINGS) <= set(plain.get("warnings", ())):
+    if numbers_of(record.schema)[1] >= _WITH_WARNINGS and not keys & set(WARNINGS) <= set(record.warnings):
         raise refused("a sentence that warns and is not among the warnings")
-    wrong = [s["key"] for s in plain["statements"] if s["key"] in SENTENCES and s["kind"] != SENTENCES[s["key"]][0]]
+    wrong = [s["key"] for s in said if s["key"] in SENTENCES and s["kind"] != SENTENCES[s["key"]][0]]
     if wrong:
         raise refused(f"another kind of sentence for {wrong[0]!r}")
-    for needed in _mandatory(plain):
+    for needed in _mandatory(record):
         if not keys & set(needed):
             raise refused(f"none of the sentences {', '.join(map(repr, needed))}, which it must have")
 
 
-def _mandatory(plain: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+def _mandatory(record: Fields) -> Iterator[tuple[str, ...]]:
     """Groups of sentences: a record must have at least one sentence of each group."""
-    noisy = any(float(scale) for scale in plain["scales"].values()) or plain["noise"] in ("channel", "sequential")
-    if plain["reproducible"] and noisy:
+    if record.reproducible and (any(record.scales.values()) or record.noise in ("channel", "sequential")):
         yield ("warning-seed",)
-    if plain.get("batches"):
+    if record.batches:
         yield ("batches",)
-    if plain["answers"]:
+    if record.answers:
         yield ("units", "chain", "any-dependence", "network")
         yield ("other-answers",)
         return
@@ -145,81 +144,80 @@ def _mandatory(plain: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     yield _COMPOSED
     yield ("other-columns",)
     yield ("learned", "channel-learned")
-    if not plain.get("unit"):
+    if not record.unit:
         yield ("per-record",)
-    if plain["noise"] == "sequential":
+    if record.noise == "sequential":
         yield from ((key,) for key in ("table-loss", "table-readers", "table-planned", "table-laws", "table-some"))
         yield ("table-again",)
-        yield from (("table-changed",), ("table-figures",)) if "changed" in plain["table"] else ()
-    if plain["kept"]:
+        yield from (("table-changed",), ("table-figures",)) if record.changed else ()
+    if record.kept:
         yield ("kept",)
-    if plain.get("given"):
+    if record.given:
         yield ("given-alone",)
-    if plain["pairs"] != "all":
-        yield ("secrets-each",) if plain["pairs"] == "each" else ("listed-pairs",)
+    if record.pairs != "all":
+        yield ("secrets-each",) if record.pairs == "each" else ("listed-pairs",)
 
 
-def _check_columns(plain: Mapping[str, Any]) -> None:
+def _check_columns(record: Fields) -> None:
     """Fields that must agree with one another."""
-    columns = set(plain["scales"])
-    if any(set(plain[name]) != columns for name in ("expected_error", "published_scales")):
+    columns, channels, public = set(record.scales), set(record.channels), set(record.public)
+    if columns != set(record.expected_error) or columns != set(record.published_scales):
         raise refused("scales, errors and published scales of different columns")
-    channels = set(plain.get("channels", {}))
     released = columns | channels
-    if plain["noise"] in ("none", "sequential"):  # these have neither
-        released = set(plain["verified"])
-    if not plain["answers"] and (released != set(plain["public"]) or columns & channels):
+    if record.noise in ("none", "sequential"):  # these have neither
+        released = set(record.verified)
+    if not record.answers and (released != public or columns & channels):
         raise refused("scales or channels of other columns than those that were released")
-    if (plain["noise"] == "sequential") != bool(plain.get("table")):
+    table = record.table
+    if (record.noise == "sequential") != (table is not None):
         raise refused("a table that was released column by column without its figures, or figures of another release")
-    table = plain.get("table") or {}
-    changed, most, moved = (set(table.get(name, ())) for name in ("changed", "changed_most", "moved"))
-    if changed != most or not moved <= changed or ("changed" in table and changed != set(plain["public"])):
+    changed = set(record.changed)
+    if table and not (set(table.moved or ()) <= changed == set(table.changed_most) and changed in (set(), public)):
         raise refused("shares of changed values of other columns")
-    if not set(plain.get("processed", ())) <= columns:
+    if not set(record.processed) <= columns:
         raise refused("something done to noisy values of a column that has none")
-    if set(plain["public"]) & set(plain["kept"]):
+    if public & set(record.kept):
         raise refused("a column that is noisy and kept")
-    _check_channels(plain)
-    _check_strata(plain, columns)
-    _check_refined(plain)
+    _check_channels(record)
+    _check_strata(record)
+    _check_refined(record)
 
 
-def _check_channels(plain: Mapping[str, Any]) -> None:
+def _check_channels(record: Fields) -> None:
     """Levels are those of the column, or rows of them where several columns are one draw."""
-    for name, found in plain.get("channels", {}).items():
-        together = found.get("columns", [name])
-        if name not in together or ("columns" in found and list(together) != list(plain["public"])):
+    for name, channel in record.channels.items():
+        together = channel.get("columns", [name])
+        if name not in together or ("columns" in channel and tuple(together) != record.public):
             raise refused("a channel of other columns than those that were released")
-        for level in (*found.get("levels", ()), *found.get("inputs", ())):
-            parts = level if isinstance(level, list | tuple) else [level]
-            if isinstance(level, list | tuple) != ("columns" in found) or len(parts) != len(together):
+        for level in (*channel.get("levels", ()), *channel.get("inputs", ())):
+            parts = level if isinstance(level, list) else [level]
+            if isinstance(level, list) != ("columns" in channel) or len(parts) != len(together):
                 raise refused("a level of another number of columns")
             if not all(part is None or isinstance(part, str | int | float) for part in parts):
                 raise refused("a level that is none")
 
 
-def _check_strata(plain: Mapping[str, Any], columns: Collection[str]) -> None:
-    given, strata = plain.get("given", []), plain.get("strata", [])
-    if set(given) & {*plain["public"], *plain["kept"]}:
+def _check_strata(record: Fields) -> None:
+    if set(record.given) & {*record.public, *record.kept}:
         raise refused("a given column that is noisy, or outside the guarantee")
-    if any(len(one["given"]) != len(given) or set(one["scales"]) != set(columns) for one in strata):
-        raise refused("strata of other columns")
-    if any(not set(one.get("caps", ())) <= set(plain.get("channels", ())) for one in strata):
-        raise refused("strata of other columns")
-    if any(float(one["scales"][name]) > float(plain["scales"][name]) for one in strata for name in columns):
-        raise refused("a scale of a stratum above the largest one")
+    for stratum in record.strata:
+        same = len(stratum["given"]) == len(record.given) and stratum["scales"].keys() == record.scales.keys()
+        if not same or not stratum.get("caps", {}).keys() <= record.channels.keys():
+            raise refused("strata of other columns")
+        if any(scale > record.scales[name] for name, scale in stratum["scales"].items()):
+            raise refused("a scale of a stratum above the largest one")
 
 
-def _check_refined(plain: Mapping[str, Any]) -> None:
+def _check_refined(record: Fields) -> None:
     """Noise gets less, and the guarantee weaker, from one to the next."""
-    chain = [*plain.get("refines", []), plain]
+    names = ("fingerprint", "epsilon", "scales")
+    chain = [*record.refines, {name: getattr(record, name) for name in names}]
     for first, second in pairwise(chain):
-        if set(first["scales"]) != set(second["scales"]) or first["epsilon"] >= second["epsilon"]:
+        if first["scales"].keys() != second["scales"].keys() or first["epsilon"] >= second["epsilon"]:
             raise refused("a release that refines one of other columns, or of a larger epsilon")
-        if any(float(first["scales"][name]) < float(scale) for name, scale in second["scales"].items()):
+        if any(first["scales"][name] < scale for name, scale in second["scales"].items()):
             raise refused("a release that refines one with less noise")
-    digests = [found["fingerprint"] for found in chain if found["fingerprint"]]
+    digests = [each["fingerprint"] for each in chain if each["fingerprint"]]
     if len(set(digests)) < len(digests):
         raise refused("a release that refines itself")
 
@@ -290,44 +288,6 @@ def _loaded(key: object, kind: Any, load: Callable[[bytes], object]) -> Any:
     )
 
 
-_MOST_COLUMNS = 4
-_DIGITS = 3
-
-
-def certificate_pictures(certificate: Fields, /) -> list[str]:
-    """Scales beside the published ones, and losses beside what was asked for, of up to four columns."""
-    found = []
-    named = list(certificate.scales)[:_MOST_COLUMNS]
-    for name in named:
-        published = certificate.published_scales.get(name)
-        scale = certificate.scales[name]
-        if published is not None and scale and math.isfinite(published) and not certificate.strata:
-            entries = [("published", published, f"{published:.4g}"), ("used", scale, f"{scale:.4g}")]
-            found.append(bars(entries, title=f"Scale of the noise: {_short(name)}"))
-    for name in sorted(certificate.observed, key=lambda name: -_losses(certificate, name)[0][1]):
-        if len(found) >= 2 * _MOST_COLUMNS:
-            break
-        losses = _losses(certificate, name)
-        what = f"Delta at epsilon {certificate.epsilon:g}" if certificate.delta else "Pure loss"
-        asked = certificate.delta or certificate.epsilon
-        found.append(bars(losses, title=f"{what}: {_short(name)}; dashed: asked for", mark=asked))
-    return found
-
-
-def _losses(certificate: Fields, name: str) -> list[tuple[str, float, str]]:
-    """Under the observed law, and under wider ones, as the certificate has them."""
-    observed = certificate.observed[name]
-    upper = (observed.hockey_stick if certificate.delta else observed.pure_loss).upper
-    wider = {} if certificate.facts.other_rows else certificate.wider.get(name, {})  # of the table of the plan
-    found = {"observed law": rounded_up(upper, digits=_DIGITS)} | dict(wider)
-    return [(_short(law), loss, f"{loss:.4g}" if math.isfinite(loss) else "no bound") for law, loss in found.items()]
-
-
-def _short(name: str) -> str:
-    text = shown(name)
-    return text if len(text) <= 15 else text[:14] + "…"
-
-
 MOST_VALUES = 12
 """The most values of the secret that a certificate names."""
 
@@ -336,8 +296,8 @@ Verdict: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Certificate(Published):
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Certificate(Published, Printed):
     """What is guaranteed of a release, for which pairs, under which beliefs, and why.
 
     It holds nothing but what may be published: no mean, variance or count of a single secret.
@@ -536,14 +496,17 @@ class Certificate(Published):
         said = say("null-values", codes=codes)
         return replace(self, facts=replace(self.facts, recoded=True), statements=(*self.statements, said))
 
+    def of_dates(self, names: Sequence[str], /) -> Certificate:
+        """The same certificate, which says what columns hold dates, if any do."""
+        said = [say("dates", names=shown_names(names))] if names else []
+        return replace(self, statements=(*self.statements, *said))
+
     def put_on(self, frame: NativeFrame, /) -> NativeFrame:
         """The frame with this certificate attached, unchecked: for whoever has just made both."""
         return open_table(frame).with_metadata(self.to_dict())
 
-    def __str__(self) -> str:
-        return as_text(certificate_title(self), certificate_rows(self))
+    def _shown(self) -> tuple[str, Rows]:
+        return certificate_title(self), certificate_rows(self)
 
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return as_html(certificate_title(self), certificate_rows(self), pictures=certificate_pictures(self))
+    def _figures(self) -> list[Bars]:
+        return list(filter(None, [*error_figures(self), robustness_figure(self)]))

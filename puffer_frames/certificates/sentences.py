@@ -9,8 +9,8 @@ from puffer_frames.certificates.statement import Kind, Statement, of_keys
 CHANNEL_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "channel-exact": (
         "proved",
-        "The probabilities of the released levels meet the guarantee under every belief named here: checked in whole "
-        "numbers, without rounding.",
+        "The probabilities of the released levels meet the guarantee under every belief named here. This was checked "
+        "in whole numbers, which no rounding falsifies.",
     ),
     "channel-population": (
         "proved",
@@ -57,8 +57,7 @@ CHANNEL_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "channel-learned": (
         "not covered",
-        "What the choice of the probabilities tells: they were computed from the table, and are not printed here "
-        "unless this certificate says so.",
+        "What the choice of the probabilities tells: they were computed from the table.{printed}",
     ),
     "channel-levels": (
         "not covered",
@@ -104,14 +103,15 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "table-loss": (
         "proved",
         "Whatever was released of a row: the released values of the row together change the odds of two secrets by a "
-        "factor of at most e^epsilon, rounding of the arithmetic included, under each network among the beliefs. A "
-        "network is a model of the table, not the table.",
+        "factor of at most e^epsilon under each network among the beliefs; the bound allows for what the computer "
+        "rounds. A network is a model of the table, not the table.",
     ),
     "table-readers": (
         "proved",
         "A reader who knows a whole row as it was: its release changes the odds of two secrets by a factor of at most "
         "e^{known}. Any reader, whatever is believed: of at most e^{cap}. These exponents are sums over {columns} "
-        "columns: far above epsilon they give no practical protection. They add up over several releases of the row.",
+        "columns: far above epsilon they give no practical protection. If the row is released again, these two "
+        "exponents add up; epsilon does not.",
     ),
     "table-refits": (
         "measured",
@@ -123,10 +123,10 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "table-attacks": (
         "measured",
-        "On {rows} rows that the network was not fitted to{some}, {attackers} attackers that were fixed beforehand "
-        "guessed the secret with an AUC of at most {auc} (0.5 is a blind guess, 1 is always right), from the raw "
-        "columns {raw}; under the network none has more than {allowed}. They showed {shown} ({confidence} % "
-        "confidence). Other attackers may do better.",
+        "{attackers} attackers, fixed beforehand, guessed the secrets of {rows} rows that the network was not fitted "
+        "to{some}. From the release the best had an AUC of {auc} (0.5 is a blind guess, 1 is always right); from the "
+        "raw columns, {raw}. If the network were the truth, no attacker could have more than {allowed}. With "
+        "{confidence} % confidence, these attacks {shown}. Other attackers may do better.",
     ),
     "table-few-attacked": (
         "not covered",
@@ -136,10 +136,9 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "table-changed": (
         "measured",
-        "The shares of changed values, or of numbers in another cell of values, that are printed here are means over "
-        "rows that were simulated from the fitted network, "
-        "not counts of this release, which differs by chance and where the network is off. Of rare secrets the network "
-        "knows little: of their values far more may be changed.",
+        "The printed shares, of changed values or of numbers in another cell of values, are averages over rows that "
+        "were drawn from the fitted network. They are no counts of this release, which differs by chance and where the "
+        "network is off. Of rare secrets the network knows little: of their values far more may be changed.",
     ),
     "table-figures": (
         "not covered",
@@ -159,8 +158,10 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "table-far": (
         "measured",
-        "Under other networks that were fitted again, the loss of at least 1 % of the rows is more than 1.5 times "
-        "epsilon: the rows do not settle the network, or it misses what columns tell together.",
+        "Under other networks that were fitted again, 1 % of the rows lose more than {tail}, over 1.5 times epsilon: "
+        "the rows are too few to settle the network, or it misses what columns tell together. Before you sign, have "
+        "the release made again with {more}, with {step}, or of fewer columns: at 1.5 times epsilon or less there is "
+        "no such warning.",
     ),
     "table-unchanged": (
         "measured",
@@ -183,8 +184,8 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "table-again": (
         "not covered",
-        "A second release of the same rows: the two epsilons may not be added. Together the releases can lose "
-        "more, and nothing is promised of them.",
+        "A second release of the same rows: two epsilons may not be added, and together the releases can lose more "
+        "than their sum. All that adds up are the exponents for a reader who knows the whole row, and for any reader.",
     ),
     "table-shifted": (
         "not covered",
@@ -210,8 +211,8 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "records": ("assumed", "Records are independent of one another."),
     "beliefs": (
         "assumed",
-        "Only readers are covered who take the distribution of the public value given each secret{strata} to be "
-        "{beliefs}.",
+        "The guarantee covers readers who believe that the distribution of the public value, given each "
+        "secret{strata}, is {beliefs}. It covers no other reader.",
     ),
     "units": ("assumed", "Units are independent of one another. All rows of a person belong to one unit."),
     "draw": ("assumed", "One row of each unit is drawn at random for the answers: a sum is over units, not over rows."),
@@ -314,12 +315,12 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "joint-exact": (
         "proved",
         "The columns of a row together have the guarantee under every belief named here: the loss of every possible "
-        "released row was bounded, rounding included.",
+        "released row was bounded. The bound allows for what the computer rounds.",
     ),
     "joint-delta": (
         "proved",
         "The columns of a row together have the guarantee under every belief named here: delta was bounded over all "
-        "possible released rows, rounding included.",
+        "possible released rows. The bound allows for what the computer rounds.",
     ),
     "joint-coupled": (
         "proved",
@@ -565,6 +566,11 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "shuffled": ("done", "The rows were put into a random order."),
     "null-values": ("done", "Codes were read as missing values, before anything else was done: {codes}."),
+    "dates": (
+        "done",
+        "These columns hold dates, which were read as days since 1970-01-01: {names}. Their scales, errors and bounds "
+        "are in days.",
+    ),
     "after": ("done", "After the noise, at no cost: {done}."),
     "frequencies": ("done", "Frequencies are counts divided by the public number of values."),
     "quotient": (

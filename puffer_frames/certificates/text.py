@@ -14,7 +14,17 @@ from puffer_frames.certificates.statement import of_keys, of_kind
 from puffer_frames.frames.stamps.fingerprint import fingerprint_text
 from puffer_frames.loss.outcome import measured_text
 from puffer_frames.noise.families import WORDS
-from puffer_frames.numbers.presentation import WARNING, Rows, odds_text, plain, rounded_up, shown, shown_names
+from puffer_frames.numbers.presentation import (
+    WARNING,
+    Rows,
+    level_text,
+    odds_text,
+    plain,
+    rounded_up,
+    shown,
+    shown_names,
+    values_text,
+)
 
 _SYMBOLS = {noise.title: noise.symbol for noise in WORDS.values()} | {"discrete Laplace": "scale b"}
 _NO_NOISE = "NONE was added"
@@ -174,14 +184,8 @@ def what_text(certificate: Fields, /) -> str:
     """What a reader looks at."""
     if certificate.answers:
         return "all answers together"
-    return _one_release(certificate) + " and those of the releases that it refines" * bool(certificate.refines)
-
-
-def _one_release(certificate: Fields) -> str:
-    if certificate.unit:
-        return f"the released values of all rows of one {shown(certificate.unit)} together"
-    several = len(certificate.public) > 1
-    return "the released values of one row together" if several else "one released value"
+    one = values_text(certificate.unit, several=len(certificate.public) > 1)
+    return one + " and those of the releases that it refines" * bool(certificate.refines)
 
 
 def _scope(certificate: Fields) -> str:
@@ -245,7 +249,7 @@ def channel_texts(certificate: Fields, /) -> list[str]:
         if certificate.theorem != "channel":
             parts = [f"{shown(name)}: each label stays as it is or is replaced by another level, all as likely"]
         if "levels" in found:
-            parts.append(f"levels {', '.join(map(_level_text, found['levels']))}")
+            parts.append(f"levels {', '.join(map(level_text, found['levels']))}")
         printed = [word for word in ("expected_error", "lower_bound") if word in found]
         of = " of the values as moved" if "clipped" in certificate.facts.prepared else ""
         parts += [f"{word.replace('_', ' ')}{of} {found[word]:.6g}" for word in printed]
@@ -271,12 +275,6 @@ def _others(found: Mapping[str, Any]) -> str:
     kept = {"mean": " and keep the mean", "marginal": " and keep the shares"}.get(found["preserve"] or "", "")
     over = "; the error is a mean over the secrets, each with the same weight" if "weights" in found else ""
     return f"{seen}{most}{kept}{over}"
-
-
-def _level_text(level: object) -> str:
-    if isinstance(level, (list, tuple)):
-        return f"({', '.join(map(_level_text, level))})"
-    return "missing" if level is None else shown(level) if isinstance(level, str) else str(level)
 
 
 def _usefulness_texts(certificate: Fields) -> list[str]:

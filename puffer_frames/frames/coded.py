@@ -16,17 +16,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from puffer_frames.errors import ArgumentTypeError
-from puffer_frames.frames.columns import LARGEST_INTEGER, are_written_numbers, from_text, rows_text
-from puffer_frames.frames.summary import check_few_levels, levels_of, sort_key, sorted_levels
+from puffer_frames.frames.columns import LARGEST_INTEGER, rows_text
+from puffer_frames.frames.summary import check_few_levels, levels_of, sort_key, sorted_levels, too_many_levels
 from puffer_frames.noise.adding import Codes, Levels, other_levels
-from puffer_frames.noise.channel import Integers, looked_up, places_of
+from puffer_frames.noise.channel import MOST_LEVELS, Integers, looked_up, places_of
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 from puffer_frames.priors.summary import Level
 
 _FIRST = 1 << 16
 """Rows that mostly hold all levels."""
 _MOST_SEEN = 1 << 10
-"""Different texts that are looked at for numbers."""
+"""Different texts that are looked at for numbers and dates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,22 +39,24 @@ class Coded:
     """The different ones, sorted, a missing one last."""
 
     @classmethod
-    def of(cls, entries: pl.Series, /, *, name: str) -> Coded:
+    def of(cls, entries: pl.Series, /, *, name: str, most: int = MOST_LEVELS) -> Coded:
         """From a column of text, categories, booleans or whole numbers; raises ArgumentError for too many levels."""
         entries = entries.cast(pl.String) if entries.dtype == pl.Null else entries
-        levels = _levels(entries.head(_FIRST), name=name)
+        levels = _levels(entries.head(_FIRST), name=name, most=most)
         codes = places_in(levels, entries)
         if _unknown(codes, levels):
-            levels = _levels(entries, name=name)
+            levels = _levels(entries, name=name, most=most)
             codes = places_in(levels, entries)
         return cls(codes=codes, levels=levels)
 
     @classmethod
-    def numbered(cls, places: NDArray[np.integer], found: Sequence[Level], /, *, name: str) -> Coded:
+    def numbered(
+        cls, places: NDArray[np.integer], found: Sequence[Level], /, *, name: str, most: int = MOST_LEVELS
+    ) -> Coded:
         """From the place of each row's level in a list; not all of these need occur."""
         used = np.flatnonzero(np.bincount(places, minlength=len(found))).tolist()
         levels = sorted_levels(found[k] for k in used)
-        check_few_levels(len(levels), name=name)
+        check_few_levels(len(levels), name=name, most=most)
         return cls(codes=places_of(found, levels)[places], levels=levels)
 
     def among(self, levels: Levels, /, *, name: str) -> Codes:
@@ -141,14 +143,12 @@ def places_in(levels: Sequence[Level], entries: pl.Series, /) -> Codes:
     return codes
 
 
-def _levels(entries: pl.Series, *, name: str) -> tuple[Level, ...]:
+def _levels(entries: pl.Series, *, name: str, most: int) -> tuple[Level, ...]:
     found = entries.alias("entries").unique()
-    hint = None
-    if found.dtype == pl.String and are_written_numbers(texts := found.head(_MOST_SEEN).to_list()):
-        hint = from_text(name, texts)
-    check_few_levels(len(found) - 2, name=name, hint=hint)  # null and NaN are one
+    if len(found) - 2 > most:  # null and NaN are one
+        raise too_many_levels(name, seen=found.head(_MOST_SEEN).to_list())
     levels = sorted_levels(levels_of(nw.from_native(found, series_only=True), name=name))
-    check_few_levels(len(levels), name=name)
+    check_few_levels(len(levels), name=name, most=most)
     return levels
 
 

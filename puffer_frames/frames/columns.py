@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -257,6 +259,45 @@ def are_written_numbers(texts: Iterable[object], /) -> bool:
     return numbers >= _FEWEST and numbers >= _MOSTLY * len(there) and plain < len(listed)
 
 
+_FORMATS = tuple(
+    day + time
+    for day in ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y")
+    for time in ("", " %H:%M:%S", "T%H:%M:%S", " %H:%M")
+)
+_MOST_READ = 1 << 10
+
+
+def _date_format(texts: Iterable[object], /) -> str | None:
+    """How texts are written that are all dates."""
+    listed = [text for text in texts if isinstance(text, str) and text.strip() not in MISSING][:_MOST_READ]
+    for form in _FORMATS if len(listed) >= _FEWEST else ():
+        with suppress(ValueError):
+            for text in listed:
+                datetime.strptime(text, form)
+            return form
+    return None
+
+
+def meant_as(name: str, texts: Sequence[object], /) -> tuple[str, str] | None:
+    """What different texts mean that are hardly labels, "dates" or "numbers", and how to come to these; or None."""
+    if form := _date_format(texts):
+        return "dates", (
+            f'Convert the text to dates first: in pandas pd.to_datetime(frame[{name!r}], format="{form}", '
+            f'errors="coerce").dt.normalize(), in Polars pl.col({name!r}).str.to_date("{form}", strict=False); then '
+            'nulls="drop" leaves missing values out.'
+        )
+    return ("numbers", from_text(name, texts)) if are_written_numbers(texts) else None
+
+
+def merging(name: str, /) -> str:
+    """How to merge the rare labels of a column before a release."""
+    often = f"frame[{name!r}].map(frame[{name!r}].value_counts())"
+    return (
+        f"Merge labels of few rows, here of fewer than 20: in pandas frame[{name!r}].where({often} >= 20, 'other'), in "
+        f"Polars pl.when(pl.len().over({name!r}) >= 20).then({name!r}).otherwise(pl.lit('other'))."
+    )
+
+
 def from_text(name: str, texts: Iterable[object], /) -> str:
     """How to come to numbers from such texts with marks: one step that reads them all as they are meant, or none."""
     found = [_WRITTEN.fullmatch(text) for text in texts if isinstance(text, str) and text.strip() not in MISSING]
@@ -284,8 +325,8 @@ _BY_HAND = (
 )
 
 
-def to_numbers(dtype: nw.dtypes.DType, /, *, role: str) -> str:
-    """How to come to a column of numbers from one of this dtype."""
+def to_numbers(name: str, dtype: nw.dtypes.DType, /, *, role: str) -> str:
+    """How to come to a column of numbers from one of this name and dtype."""
     if isinstance(dtype, (nw.String, nw.Categorical, nw.Enum, nw.Binary)):
         first = f"Name a column of numbers as {role}"
         if role == "public" and not isinstance(dtype, nw.Binary):
@@ -295,10 +336,21 @@ def to_numbers(dtype: nw.dtypes.DType, /, *, role: str) -> str:
             "cast(pl.Float64) in Polars, cast(double) in Spark, CAST(x AS DOUBLE) in DuckDB."
         )
     if isinstance(dtype, (nw.Date, nw.Datetime, nw.Time, nw.Duration)):
-        return "Convert it to a number first, such as the days since a date that everybody knows."
+        return (
+            "Convert it to a number first, such as the days since a date that everybody knows: in pandas "
+            f"(frame[{name!r}] - pd.Timestamp('1970-01-01')).dt.days, in Polars pl.col({name!r}).dt.epoch('d')."
+            if isinstance(dtype, (nw.Date, nw.Datetime))
+            else "Convert it to a number first, such as seconds."
+        )
+    lists = (
+        "Of lists make a column of yes or no for each answer: in pandas "
+        f"frame.drop(columns={name!r}).join(frame[{name!r}].str.join('|').str.get_dummies().astype(bool)), in Polars "
+        f"frame.with_columns(pl.col({name!r}).list.contains(x).alias(x) for x in frame[{name!r}].explode().unique())"
+        f".drop({name!r}), in Spark array_contains({name!r}, x), in DuckDB list_contains(column, x)."
+    )
     if isinstance(dtype, (nw.List, nw.Array, nw.Struct)):
-        return f"Name a column of one number per row as {role}."
-    return "Convert it to integers or floats first."
+        return lists if isinstance(dtype, (nw.List, nw.Array)) else f"Name a column of one number per row as {role}."
+    return "Convert it to integers or floats first." + f" {lists}" * isinstance(dtype, nw.Object)
 
 
 def to_times(dtype: nw.dtypes.DType, /) -> str:

@@ -72,6 +72,9 @@ class PlanTable(Protocol):
     def kind_of(self, name: str, /) -> str:
         return kind_of(self.dtypes([name])[name])
 
+    def has_dates(self, name: str, /) -> bool:
+        return isinstance(self.dtypes([name])[name], (nw.Date, nw.Datetime))
+
     def unit_sizes(self, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str) -> UnitSizes:
         of_groups, of_values = plain_names(groups, values)
         rows = self.plain({UNIT: unit, **of_groups, **of_values})

@@ -521,18 +521,20 @@ def _type_of(texts: pl.Series, numbers: int) -> str | None:
 
 
 def _public(name: str, texts: pl.Series, dialect: Dialect) -> pl.Series:
-    """As numbers or booleans where all texts but those for missing values are, or else as the texts."""
+    """As numbers, booleans or dates where all texts but those for missing values are, or else as the texts."""
     numbers = dialect.numbers(texts)
     found = _values(numbers)
     if found is None:
         found = _values(_without_marks(numbers))
+        found = _dates(_without_marks(texts)) if found is None else found
         if found is None:
             return texts
-        _warn_of_marks(name, found.null_count() - texts.null_count())
+        if rows := found.null_count() - texts.null_count():
+            _warn_of_marks(name, rows)
     if found.dtype == pl.Float64 and (rows := int(found.is_nan().sum())):
         found = found.fill_nan(None)
         _warn_of_marks(name, rows)
-    if found.dtype != pl.Boolean and (coded := int(texts.str.contains(r"^[+-]?0[0-9]").sum())):
+    if found.dtype.is_numeric() and (coded := int(texts.str.contains(r"^[+-]?0[0-9]").sum())):
         warn(
             SuspectValuesWarning(
                 f"the public column {name!r}",
@@ -541,6 +543,17 @@ def _public(name: str, texts: pl.Series, dialect: Dialect) -> pl.Series:
             )
         )
     return found
+
+
+def _dates(texts: pl.Series) -> pl.Series | None:
+    """As dates, where every text is one as "2026-01-31"."""
+    if texts.null_count() == len(texts) or not texts.head(_FIRST).str.contains(_ISO).all():
+        return None
+    found = texts.str.to_date("%Y-%m-%d", strict=False)
+    return found if texts.str.contains(_ISO).all() and found.null_count() == texts.null_count() else None
+
+
+_ISO = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 
 
 def _typed(name: str, texts: pl.Series, dtype: Any) -> pl.Series:

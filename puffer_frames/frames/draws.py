@@ -13,6 +13,7 @@ import pyarrow as pa
 from puffer_frames.frames.arrow import as_kept, own_entries
 from puffer_frames.frames.coded import as_series, codes_in
 from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.dates import arrow_from_days
 from puffer_frames.frames.roles import Roles
 from puffer_frames.noise.adding import Arrays, Columns, Draw, Levels, Move, Reals
 from puffer_frames.noise.stream import Numbers, ReleaseKey, Rows
@@ -133,10 +134,19 @@ class NoiseStep:
     """Plain names of the columns that leave, in their order."""
     firsts: Sequence[int] | None
     """Number of the first row of each partition, where rows are numbered by partition; None for final numbers."""
+    dates: Mapping[str, pa.DataType]
+    """Types of the public columns of days that leave as dates."""
 
     @classmethod
     def of(
-        cls, draws: Draws, roles: Roles, /, *, names: Sequence[str], firsts: Sequence[int] | None = None
+        cls,
+        draws: Draws,
+        roles: Roles,
+        /,
+        *,
+        names: Sequence[str],
+        dates: Mapping[str, pa.DataType],
+        firsts: Sequence[int] | None = None,
     ) -> NoiseStep:
         """The step for a release of a frame whose columns have these names."""
         public, kept = roles.plain("public"), roles.plain("keep")
@@ -147,6 +157,7 @@ class NoiseStep:
             written=public,
             gives=tuple(plain[name] for name in names if name in plain),
             firsts=firsts,
+            dates=dates,
         )
 
     @property
@@ -167,8 +178,9 @@ class NoiseStep:
                 name, given = self.written.get(alias), batch.column(alias)
                 if name is None:
                     columns.append(own_entries(given))
-                else:
-                    columns.append(_written(drawn[name], writes[name], given, name=name))
+                    continue
+                found = _written(drawn[name], writes[name], given, name=name)
+                columns.append(arrow_from_days(found.to_numpy(), self.dates[name]) if name in self.dates else found)
             yield pa.RecordBatch.from_arrays(columns, list(self.gives))
 
     def _numbers(self, column: pa.Array) -> Numbers:

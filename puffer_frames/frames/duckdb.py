@@ -24,6 +24,7 @@ from puffer_frames.frames.arrow import readable
 from puffer_frames.frames.coded import Coded, Numbered, some_entries
 from puffer_frames.frames.columns import NativeFrame, check_column_names, check_rows
 from puffer_frames.frames.counted_units import ROWS, VALUE, VALUES, PlanTable, largest, least
+from puffer_frames.frames.dates import dates_among, no_dates, plain_numbers
 from puffer_frames.frames.draws import NUMBER, Draws, NoiseStep, Released
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.kept import Evidence
@@ -286,8 +287,10 @@ class DuckTable(PlanTable):
             return replace(table.complete(roles, nulls=nulls, layout=layout), names=self.names)
         read = [*roles.secret, *roles.public, *roles.keep, *([] if roles.row_id is None else [roles.row_id])]
         schema = self._schema(list(dict.fromkeys(read)))
+        dates = self._dates(roles, schema)
+        schema = {**schema, **dict.fromkeys(dates, nw.Int64())}
         roles.check_dtypes(schema)
-        rows = selected(self.relation, self._columns(roles, schema))
+        rows = selected(self.relation, self._columns(roles, schema, dates))
         if nulls == "drop":
             for alias, name in roles.plain("secret", "public").items():
                 rows = rows.filter(present_sql(alias, floats=schema[name].is_float()))
@@ -312,6 +315,7 @@ class DuckTable(PlanTable):
             seed=seed,
             layout=layout or RowOrder(),
             nulls=nulls,
+            dates=dates,
         )
 
     def _read(self, names: Sequence[str], *, limit: int | None = None) -> ArrowTable:
@@ -328,13 +332,25 @@ class DuckTable(PlanTable):
         table = read_table(selected(self.relation, places).limit(0)).rename_columns(list(names))
         return dict(zip(names, opened(table).schema.dtypes(), strict=True))
 
-    def _columns(self, roles: Roles, schema: Mapping[str, nw.dtypes.DType]) -> dict[str, str]:
+    def _dates(self, roles: Roles, schema: Mapping[str, nw.dtypes.DType]) -> dict[str, pa.DataType]:
+        """The public columns of dates, and their types; raises ColumnTypeError for times of the day."""
+        names = dates_among(schema, roles.numbers)
+        for name in (name for name in names if isinstance(schema[name], nw.Datetime)):
+            moments = self._sql(name)
+            other = selected(self.relation, {"other": f"CAST({moments} AS DATE) <> {moments}"})
+            if read_one(other, {"any": "bool_or(other)"})["any"]:
+                raise no_dates(name, "times of the day")
+        return {field.name: field.type for field in self._read(names, limit=0).native.schema}
+
+    def _columns(self, roles: Roles, schema: Mapping[str, nw.dtypes.DType], dates: Collection[str]) -> dict[str, str]:
         """SQL of the columns of `DuckRows`. Floats are 64-bit ones."""
         found = {}
         for alias, name in roles.plain().items():
             column = self._sql(name)
             wide = not alias.startswith("keep_") and schema[name].is_float()
             found[alias] = f"CAST({column} AS DOUBLE)" if wide else column
+            if name in dates and alias.startswith("public_"):
+                found[alias] = f"CAST({column} AS DATE) - DATE '1970-01-01'"
         if roles.row_id is not None:
             found[GIVEN] = f"#{self.names.index(roles.row_id) + 1}"
             found[NUMBER] = f"TRY_CAST({found[GIVEN]} AS BIGINT)"
@@ -356,6 +372,7 @@ class DuckRows(CountedRows):
     """The seed of a row's hash, which compares a later pass with the first."""
     layout: RowOrder
     nulls: str
+    dates: Mapping[str, pa.DataType]
 
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         """By SQL; raises CalibrationError where all rows are read, and are others than those of the first pass."""
@@ -370,7 +387,8 @@ class DuckRows(CountedRows):
         return some_entries({name: found[alias] for name, alias in named.items()}, None, coded=self.roles.labels)
 
     def check_levels(self, name: str, /) -> None:
-        check_estimate(self.found[f"different_{self.roles.public.index(name)}"], name=name)
+        different = self.found[f"different_{self.roles.public.index(name)}"]
+        check_estimate(different, name=name, most=self.roles.most_levels)
 
     def counted(self, names: Mapping[str, str], cells: Mapping[str, Cells], /) -> nw.DataFrame[Any]:
         columns = {alias: f"public_{self.roles.public.index(name)}" for name, alias in names.items()}
@@ -445,7 +463,7 @@ class DuckRows(CountedRows):
         Raises CalibrationError where the rows are no longer those that were counted.
         """
         found = Draws.of(draws, public=self.roles.public)
-        step = NoiseStep.of(found, self.roles, names=self.names)
+        step = NoiseStep.of(found, self.roles, names=self.names, dates=self.dates)
         names = [name for name in self.names if name in (*self.roles.public, *self.roles.keep)]
         columns = {alias: alias for alias in step.columns} | {CHECK: self._hash()}
         rows, stamp = self.found["rows"], Fingerprint()
@@ -479,7 +497,8 @@ class DuckRows(CountedRows):
 def _spread(column: pa.ChunkedArray, step: int) -> FloatArray:
     """Every so many of the entries, without a copy of all of them."""
     firsts = accumulate(map(len, column.chunks), initial=0)
-    parts = [chunk.to_numpy()[-first % step :: step] for first, chunk in zip(firsts, column.chunks, strict=False)]
+    chunks = (plain_numbers(pl.Series(chunk)) for chunk in column.chunks)
+    parts = [chunk[-first % step :: step] for first, chunk in zip(firsts, chunks, strict=False)]
     return np.concatenate(parts)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import date, datetime
 from functools import reduce
 from operator import or_
 from typing import Any, TypeAlias, cast
@@ -20,9 +22,10 @@ from puffer_frames.numbers.presentation import shown
 from puffer_frames.priors.summary import Level
 
 Code: TypeAlias = str | bool | int | float
+"""Dates are kept as texts, "9999-12-31"."""
 Codes: TypeAlias = Mapping[str, tuple[Code, ...]]
 """Codes by column."""
-NullValuesArgument: TypeAlias = Mapping[Name, Code | Iterable[Code]] | None
+NullValuesArgument: TypeAlias = Mapping[Name, Code | date | Iterable[Code | date]] | None
 
 
 class ReadCode(str):
@@ -68,6 +71,7 @@ def check_codes(given: Any, labels: Sequence[Name], /, *, columns: Sequence[str]
 
 def _checked(code: Any) -> Code:
     code = code.item() if isinstance(code, np.generic) else code
+    code = code.isoformat()[:10] if isinstance(code, date) and code is not pd.NaT else code
     if isinstance(code, float) and code.is_integer():
         code = int(code)
     if isinstance(code, (str, bool)) or (isinstance(code, (int, float)) and math.isfinite(code) and abs(code) < _MOST):
@@ -90,8 +94,10 @@ def with_nulls(frame: NativeFrame, codes: Codes, /) -> NativeFrame:
         kinds = {"i": "Int64", "u": "UInt64", "b": "boolean"}
         plain = {k: dtype.kind for k in places if isinstance(dtype := frame.dtypes.iloc[k], np.dtype)}
         frame = frame.astype({frame.columns[k]: kinds[kind] for k, kind in plain.items() if kind in kinds})
-    columns = (nw.when(~_is_one_of(place, own)).then(nw.nth(place)) for place, own in places.items())
-    return nw.to_native(nw.from_native(frame).with_columns(*columns))
+    given = nw.from_native(frame)
+    dtypes = given.collect_schema().dtypes()
+    columns = (nw.when(~_is_one_of(place, own, dtypes[place])).then(nw.nth(place)) for place, own in places.items())
+    return nw.to_native(given.with_columns(*columns))
 
 
 def coded(frame: NativeFrame, given: NullValuesArgument, /) -> tuple[NativeFrame, Codes]:
@@ -107,15 +113,15 @@ def warn_of_unused(frame: NativeFrame, codes: Codes, /) -> None:
     """Warn of codes that are in no row, as misspelled ones are."""
     if not codes:
         return
-    places = _places(frame, codes)
+    places, dtypes = _places(frame, codes), nw.from_native(frame).collect_schema().dtypes()
     tried = [(place, code) for place, own in places.items() for code in own]
     used: set[tuple[int, Code]] = set()
     if tried:
-        asked = (_is_one_of(place, [code]).any().alias(f"code_{k}") for k, (place, code) in enumerate(tried))
+        asked = [_is_one_of(p, [code], dtypes[p]).any().alias(f"code_{k}") for k, (p, code) in enumerate(tried)]
         how: dict[str, Any] = {"engine": "streaming"} if isinstance(frame, pl.LazyFrame) else {}
         row = nw.from_native(_by_letters(frame)).lazy().select(*asked).collect(**how).row(0)
         used = {one for one, found in zip(tried, row, strict=True) if found}
-    names, dtypes = open_table(frame).names, nw.from_native(frame).collect_schema().dtypes()
+    names = open_table(frame).names
     for name, own in codes.items():
         there = [code for code in own if not isinstance(code, ReadCode)] if name in names else []
         unused = [code for code in there if (names.index(name), code) not in used]
@@ -160,14 +166,27 @@ def _places(frame: NativeFrame, codes: Codes) -> dict[int, list[Code]]:
 
 def _fits(code: Code, dtype: nw.dtypes.DType) -> bool:
     if isinstance(code, str):
-        return isinstance(dtype, (*_TEXTS, nw.Object))
+        return isinstance(dtype, (*_TEXTS, nw.Object)) or (_is_of_dates(dtype) and _is_date(code))
     if isinstance(code, bool):
         return isinstance(dtype, (nw.Boolean, nw.Object))
     return dtype.is_numeric()
 
 
-def _is_one_of(place: int, codes: Sequence[Code]) -> Any:
+def _is_of_dates(dtype: nw.dtypes.DType) -> bool:
+    return isinstance(dtype, (nw.Date, nw.Datetime)) and getattr(dtype, "time_zone", None) is None
+
+
+def _is_date(code: str) -> bool:
+    with suppress(ValueError):
+        return bool(date.fromisoformat(code))
+    return False
+
+
+def _is_one_of(place: int, codes: Sequence[Code], dtype: nw.dtypes.DType) -> Any:
     column = nw.nth(place)
+    if _is_of_dates(dtype):
+        moments = [datetime.fromisoformat(str(code)) for code in codes]
+        return reduce(or_, (column == (one if isinstance(dtype, nw.Datetime) else one.date()) for one in moments))
     texts = column.cast(nw.String) if isinstance(codes[0], str) else column  # an Enum knows its own texts alone
     # floats of 32 bits have no .1, but what such a float has of it
     nearest = {float(np.float32(code)) for code in codes if isinstance(code, float)}

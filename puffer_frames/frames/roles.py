@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, ColumnTypeError, PriorError
 from puffer_frames.frames.columns import Frame, check_rows, column, not_found, rows_text, to_numbers
+from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.noise.stream import Numbers
 
 
@@ -55,6 +56,8 @@ class Roles:
     """Numbers the rows, if any does: the noise follows it."""
     coded: tuple[str, ...] = ()
     """The public columns that hold labels; the others hold numbers."""
+    most_levels: int = MOST_LEVELS
+    """They may have so many different ones."""
     capped: tuple[str, int] | None = None
     """A column that names the unit of each row, and how many rows of one are used: of more, some at random. A frame
     without it, the rows of a belief, is used whole.
@@ -248,7 +251,7 @@ def check_numbers(dtype: nw.dtypes.DType, name: str, /, *, role: str) -> None:
             f"the {role} column {name!r}",
             rule="of integers, floats or booleans",
             got=f"dtype {type(dtype).__name__}",
-            hint=to_numbers(dtype, role=role),
+            hint=to_numbers(name, dtype, role=role),
         )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -13,14 +13,13 @@ import pandas as pd
 import polars as pl
 from numpy.typing import NDArray
 
-from puffer_frames.errors import ArgumentTypeError
+from puffer_frames.errors import ArgumentTypeError, ColumnTypeError
 from puffer_frames.frames.columns import Frame, NativeFrame, column
+from puffer_frames.frames.dates import FIRST_DAY, LAST_DAY, days_of
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.table import open_table
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
-_EPOCH = date(1970, 1, 1).toordinal()
-_FIRST_DAY, _LAST_DAY = date.min.toordinal() - _EPOCH, date.max.toordinal() - _EPOCH
 _PER_SECOND = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
@@ -68,6 +67,9 @@ def _plain(frame: Frame, name: str) -> PlainColumn:
     entries = column(frame, name)
     truths = entries.dtype == nw.Boolean
     numbers = None
+    with suppress(ColumnTypeError):  # times of the day
+        days = days_of(entries, name=name)
+        entries = entries if days is None else nw.from_native(days, series_only=True)
     if entries.dtype.is_numeric() or truths:
         floats = entries.cast(nw.Float64).to_pandas()
         numbers = np.asarray(floats.to_numpy(dtype=np.float64, na_value=np.nan), dtype=np.float64)
@@ -91,7 +93,7 @@ def _in_calendar(entries: nw.Series[Any]) -> Any:
         return entries
     day = 1 if isinstance(native.dtype, pl.Date) else 86_400 * _PER_SECOND[native.dtype.time_unit]
     numbers = native.to_physical()
-    outside = ((numbers <= _FIRST_DAY * day) | (numbers >= _LAST_DAY * day)).any()
+    outside = ((numbers <= FIRST_DAY * day) | (numbers >= LAST_DAY * day)).any()
     return numbers if outside else entries
 
 

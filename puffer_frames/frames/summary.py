@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, ColumnTypeError, PriorError
-from puffer_frames.frames.columns import rows_text, to_floats
+from puffer_frames.frames.columns import meant_as, merging, rows_text, to_floats
 from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.prior import FloatArray, Secret
@@ -324,13 +324,15 @@ def count_levels(
     groups: Sequence[str],
     public: str,
     nulls: str,
+    most: int = MOST_LEVELS,
 ) -> LevelCounts:
     """Rows per secret and level of a public column of labels.
 
     - `table`: Columns `secret_0`, ..., and `count`, as an engine counts them.
     - `levels` (sequence of Level): The level of each row of the table.
     - `nulls`: For "level" a missing entry is a level.
-    Raises PriorError for nulls; ArgumentError for more levels than a channel has.
+    - `most` (int): The column may have so many.
+    Raises PriorError for nulls; ArgumentError for more levels.
     """
     counts = table["count"].to_numpy().astype(np.int64)
     labels = _secrets(table, counts, groups=groups)
@@ -344,7 +346,7 @@ def count_levels(
             "that a value is missing can itself reveal the secret.",
         )
     different = sorted_levels(levels)
-    check_few_levels(len(different), name=public)
+    check_few_levels(len(different), name=public, most=most)
     columns = {level: k for k, level in enumerate(different)}
     rows: dict[Secret, int] = {label: k for k, label in enumerate(sorted(set(labels), key=sort_key))}
     found = np.zeros((len(rows), len(different)), dtype=np.int64)
@@ -359,17 +361,23 @@ def sorted_levels(levels: Iterable[Level], /) -> tuple[Level, ...]:
     return (*sorted((level for level in different if level is not None), key=sort_key), *missing)
 
 
-def check_few_levels(different: float, /, *, name: str, role: str = "public", hint: str | None = None) -> None:
-    """Raise ArgumentError for so many different levels; their number is not told."""
-    if different > MOST_LEVELS:
-        raise ArgumentError(
-            f"the {role} column {name!r}",
-            rule=f"one of at most {MOST_LEVELS} different levels",
-            got="more",
-            hint=hint
-            or "Leave out names and identifiers. Else merge the rare levels into one such as 'other', or release a "
-            "coarser column; convert numbers that are written as text to numbers.",
-        )
+def check_few_levels(different: float, /, *, name: str, role: str = "public", most: int = MOST_LEVELS) -> None:
+    """Raise ArgumentError for so many different levels."""
+    if different > most:
+        raise too_many_levels(name, role=role)
+
+
+def too_many_levels(
+    name: str, /, *, role: str = "public", seen: Sequence[object] = (), hint: str | None = None
+) -> ArgumentError:
+    """The error of too many different levels, some of which were seen; their number is not told."""
+    meant = meant_as(name, seen)
+    return ArgumentError(
+        f"the {role} column {name!r}",
+        rule=f"one of at most {MOST_LEVELS} different levels",
+        got="more",
+        hint=meant[1] if meant else hint or f"Leave out names and identifiers. {merging(name)}",
+    )
 
 
 def levels_of(keys: nw.Series[Any], /, *, name: str) -> list[Level]:

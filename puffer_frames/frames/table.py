@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -13,6 +13,7 @@ import numpy as np
 from puffer_frames.errors import ArgumentTypeError, PufferWarning
 from puffer_frames.frames.coded import Coded, Numbered
 from puffer_frames.frames.columns import Name, NativeFrame
+from puffer_frames.frames.dates import days_of
 from puffer_frames.frames.draws import Released
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.roles import Roles, RowOrder
@@ -31,6 +32,10 @@ class CompleteRows(Protocol):
     @property
     def names(self) -> tuple[str, ...]:
         """Names of all columns of the frame."""
+
+    @property
+    def dates(self) -> Collection[str]:
+        """The public columns that hold dates: they are read as days, and released as dates again."""
 
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
         """What the rows say of each public column of numbers; raises PriorError, ArgumentTypeError."""
@@ -84,6 +89,9 @@ class Table(Protocol):
 
     def kind_of(self, name: str, /) -> str:
         """One of "labels" (text or categories), "booleans" and "numbers" (any other); raises KeyError for no column."""
+
+    def has_dates(self, name: str, /) -> bool:
+        """Whether a column holds dates, or times."""
 
     def in_memory(self) -> LocalTable:
         """The same rows in memory, where the rows of units and series are read; ArgumentTypeError where that is not
@@ -199,6 +207,12 @@ def small_frame(columns: Mapping[str, Sequence[Any]], /, *, library: str) -> Nat
     return nw.from_dict(dict(columns), backend=backend).to_native()
 
 
+def frame_of(records: Sequence[Any], kind: type, /, *, library: str) -> NativeFrame:
+    """Records of one kind as a small frame, a column for each field."""
+    names = [each.name for each in fields(kind)]
+    return small_frame({name: [getattr(record, name) for record in records] for name in names}, library=library)
+
+
 def small_rows(frame: NativeFrame, /) -> list[dict[str, Any]]:
     """The rows of such a frame, with None for what is not a number."""
     named: list[dict[str, Any]] = nw.from_native(frame, eager_only=True).rows(named=True)
@@ -212,6 +226,8 @@ def values_in_memory(frame: NativeFrame, name: str, /) -> Any:
             "the frame", rule="in memory, for a picture", got="a plan", hint="Collect it first, or a sample of it."
         )
     column = nw.from_native(frame, eager_only=True)[name].drop_nulls()
+    if (found := days_of(column, name=name)) is not None:
+        return found.to_numpy()
     return np.asarray(column.to_list() if column.dtype in (nw.Categorical, nw.String, nw.Enum) else column.to_numpy())
 
 

@@ -176,6 +176,8 @@ class CountedRows(Protocol):
 
     roles: Roles
     nulls: str
+    dates: Mapping[str, Any]
+    """Types of the columns of days that hold dates in the table."""
 
     def values_of(self, name: str, /) -> FoundValues:
         """A public column of numbers."""
@@ -207,12 +209,13 @@ class CountedRows(Protocol):
         self.check_levels(name)
         counted = self.counted({name: "value"}, {})
         levels = levels_of(counted["value"], name=name)
-        return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls)
+        most = self.roles.most_levels
+        return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls, most=most)
 
 
-def check_estimate(different: float, /, *, name: str) -> None:
+def check_estimate(different: float, /, *, name: str, most: int) -> None:
     """Raise ArgumentError where such an estimate leaves no doubt that a column of labels has too many levels."""
-    check_few_levels(different / _MARGIN, name=name)
+    check_few_levels(different / _MARGIN, name=name, most=most)
 
 
 def other_rows(where: str, /, *, hint: str, named: bool = False) -> CalibrationError:

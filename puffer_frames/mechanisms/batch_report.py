@@ -11,10 +11,10 @@ import numpy as np
 
 from puffer_frames.errors import PufferError
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.table import small_frame
+from puffer_frames.frames.table import frame_of
 from puffer_frames.mechanisms.request import Request
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.numbers.presentation import Printed, Rows, shown, upper_text
+from puffer_frames.numbers.presentation import Printed, Rows, aligned, shown, upper_text
 from puffer_frames.priors.prior import FloatArray, Secret, middles
 from puffer_frames.priors.summary import Counts, Summary
 from puffer_frames.scales.learned import Population
@@ -125,11 +125,7 @@ class BatchReport(Printed):
         Of the library of the batch (of PyArrow for a DuckDB relation, of pandas for a Spark frame), with the columns
         "check", "column", "about", "found", "limit" and "verdict".
         """
-        columns = {
-            name: [getattr(each, name) for each in self.findings]
-            for name in ("check", "column", "about", "found", "limit", "verdict")
-        }
-        return small_frame(columns, library=self.library)
+        return frame_of(self.findings, Finding, library=self.library)
 
     def _shown(self) -> tuple[str, Rows]:
         rows = [("verdict", f"{self.verdict}: {self.why}")]
@@ -205,21 +201,12 @@ def _reason(finding: Finding) -> str:
 
 def _lines(findings: Sequence[Finding]) -> str:
     """A line for each finding, in columns."""
-    listed = findings[:_SHOWN]
-    names = [shown(each.about) or "all rows" for each in listed]
-    width = max(map(len, names))
-    lines = [
-        f"{name:<{width}}  {_number(each.found):>10}{_limit(each)}" + (f"  {each.verdict}" if each.verdict else "")
-        for name, each in zip(names, listed, strict=True)
-    ]
-    if len(findings) > len(listed):
-        lines.append(f"and {len(findings) - len(listed):,} more")
-    return "\n".join(lines)
-
-
-def _limit(finding: Finding) -> str:
-    words = {"loss": "of", "drift": "chance up to", "rows": "plan"}
-    return "" if math.isnan(finding.limit) else f"  {words.get(finding.check, 'of')} {_number(finding.limit)}"
+    words = {"drift": "chance up to", "rows": "plan"}
+    lines = []
+    for each in findings[:_SHOWN]:
+        limit = "" if math.isnan(each.limit) else f"{words.get(each.check, 'of')} {_number(each.limit)}"
+        lines.append((shown(each.about) or "all rows", _number(each.found), limit, each.verdict))
+    return aligned(lines, more=len(findings) - _SHOWN)
 
 
 def _number(number: float) -> str:

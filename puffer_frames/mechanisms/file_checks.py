@@ -30,14 +30,18 @@ from puffer_frames.scales.joint.columns import check_weights
 from puffer_frames.scales.learned import LearnedBelief
 from puffer_frames.scales.repeats import MOST_REPEATS
 
-KINDS = ("labels", "booleans", "numbers")
+KINDS = ("labels", "booleans", "numbers", "dates")
 """What a column may hold."""
 
 
 def kinds_of(table: Table, request: Request, /) -> dict[str, str]:
     """What the secret, given and public columns of a request hold."""
     names = dict.fromkeys((*request.secret, *request.given_columns, *request.public))
-    return {name: table.kind_of(name) for name in names}
+    return {name: _kind_of(table, name) for name in names}
+
+
+def _kind_of(table: Table, name: str) -> str:
+    return "dates" if table.has_dates(name) else table.kind_of(name)
 
 
 def check_kinds(kinds: Mapping[str, str], request: Request, /) -> None:
@@ -63,7 +67,7 @@ def check_columns(
     if request.unit is not None:
         as_names(request.unit.column, table.names, role="unit")
     for name, known in kinds.items():
-        found = table.kind_of(name)
+        found = _kind_of(table, name)
         both_numbers = {known, found} == {"booleans", "numbers"} and name not in coded
         if found != known and not both_numbers:
             role = "secret" if name in request.secret else "public" if name in request.public else "given"

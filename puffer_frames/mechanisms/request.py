@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import Name, NativeFrame, as_names, as_row_id
+from puffer_frames.frames.dates import bounds_in_days
 from puffer_frames.frames.null_values import Code, check_codes, with_nulls
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import is_frame
@@ -29,6 +30,7 @@ from puffer_frames.mechanisms.arguments import (
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds, check_bounds, in_words
 from puffer_frames.numbers.arguments import Target, check_count, check_flag, check_word
+from puffer_frames.numbers.presentation import values_text
 from puffer_frames.papers.catalogue import BOUNDED, KANTOROVICH, PUBLISHED_FOR
 from puffer_frames.priors.pairs import Pairs, by_column
 from puffer_frames.priors.prior import Secret
@@ -111,12 +113,15 @@ class RowsRequest:
     bounds: Mapping[str, Bounds]
     """To clip the released values to, per column."""
     to_integers: bool
+    """Whether all released numbers are rounded."""
     publish: tuple[str, ...]
     """What of the plan is to be in the certificate."""
     seeded: bool = False
     """Whether the noise can be drawn again by somebody else."""
     refine_key: str | Path | None = None
     """A key file that the order of the rows is noted in, for a refinement."""
+    days: Collection[str] = ()
+    """Public columns that are rounded in any case: they are released as dates."""
 
     @classmethod
     def of(cls, layout: Layout | None, labels: Sequence[Name], request: Request, /, *, seeded: bool) -> RowsRequest:
@@ -128,7 +133,7 @@ class RowsRequest:
                 secret=request.secret, public=request.public, given=request.given_columns, keep=kept, row_id=numbered
             ),
             layout=RowOrder(index=layout.index, shuffle=layout.shuffle),
-            bounds=check_bounds(layout.clip, role="clip", columns=request.public, finite=False),
+            bounds=check_bounds(bounds_in_days(layout.clip), role="clip", columns=request.public, finite=False),
             to_integers=layout.round,
             publish=check_publish(layout.publish),
             seeded=seeded,
@@ -138,7 +143,11 @@ class RowsRequest:
     @property
     def done(self) -> str:
         """What is done after the noise, in words."""
-        return in_words(self.bounds, to_integers=self.to_integers)
+        return in_words(self.bounds, to_integers=self.to_integers, days=self.days)
+
+    def rounds(self, name: str, /) -> bool:
+        """Whether the released numbers of a column are rounded to integers."""
+        return self.to_integers or name in self.days
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +201,16 @@ class Request:
     allow_zero_noise: bool
     """Whether a release without noise is allowed."""
 
+    @property
+    def what(self) -> str:
+        """What a reader of a release looks at, in words."""
+        return values_text(None if self.unit is None else self.unit.column, several=len(self.public) > 1)
+
+    @property
+    def one_draw(self) -> bool:
+        """Whether a channel may take the place of noise: of single rows, once, without a condition."""
+        return self.unit is None and self.given is None and self.repeats.releases == 1
+
     @classmethod
     def of(cls, arguments: CalibrateArguments, labels: Sequence[Name], /) -> Request:
         """Check what can be checked before a row is read.
@@ -206,7 +225,7 @@ class Request:
         options: dict[str, Any] = {**_PLAIN, **own}
         options["noise"].check(target)
         options["weights"] = check_weights(options["weights"], columns=public)
-        bounds, declared = split_domain(arguments.domain, columns=public)
+        bounds, declared = split_domain(bounds_in_days(arguments.domain), columns=public)
         given, given_columns = read_given(arguments.given, labels)
         unit = check_unit(arguments.unit, labels)
         read = (*secret, *public, *given_columns, *([] if unit is None else as_names(unit.column, labels, role="unit")))

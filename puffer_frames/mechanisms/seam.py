@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from puffer_frames.certificates.build import absent_secrets, is_warned, left_out, seen, weak
@@ -28,7 +28,7 @@ from puffer_frames.errors import (
 )
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles, RowOrder
-from puffer_frames.frames.table import CompleteRows, Table, small_frame
+from puffer_frames.frames.table import CompleteRows, Table
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding
 from puffer_frames.mechanisms.request import Request, RowsRequest
@@ -36,7 +36,7 @@ from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.arguments import Target
-from puffer_frames.numbers.presentation import Rows, at_most, bars, pairs_text, plain, shown_names, upper_text
+from puffer_frames.numbers.presentation import Rows, at_most, listed, pairs_text, shown_names
 from puffer_frames.priors.pairs import Pairs, ProtectedPairs, by_column
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.scales.drift import Batch
@@ -102,12 +102,6 @@ def from_file(lacks: str, /, *, for_what: str = "other epsilons") -> Calibration
     )
 
 
-def as_points(points: Sequence[Any], kind: type, library: str) -> NativeFrame:
-    """Records of one kind as a frame."""
-    names = [each.name for each in fields(kind)]
-    return small_frame({name: [getattr(point, name) for point in points] for name in names}, library=library)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnError:
     """The error of a column beside what it can be compared with, in its units."""
@@ -122,10 +116,8 @@ class ColumnError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanFigures:
-    """The pictures of a plan."""
+    """The figures of a plan."""
 
-    whom: str
-    what: str
     errors: tuple[ColumnError, ...]
     losses: tuple[tuple[str, float, str], ...]
     """Under which laws, what is lost at most, and the same in words: the pure loss, or delta where there is one."""
@@ -136,13 +128,9 @@ def loss_of(found: Verification, /, *, delta: float) -> tuple[float, str]:
     return at_most(found.loss(delta=delta).upper)
 
 
-def loss_bars(losses: dict[str, float], delta: float, epsilon: float) -> str:
-    """A bar for each law."""
-    entries = [
-        (name, loss, upper_text(loss, digits=4) if math.isfinite(loss) else "no bound") for name, loss in losses.items()
-    ]
-    what = f"Delta at epsilon {plain(epsilon)}" if delta else "Pure loss"
-    return bars(entries, title=f"{what}; dashed: asked for", mark=delta or epsilon)
+def rows_text(rows_per_secret: Mapping[Secret, int], /) -> str:
+    """The rows of each secret, of many secrets the first."""
+    return listed([f"{secret!r} {rows:,}" for secret, rows in rows_per_secret.items()], most=12, what=" secrets")
 
 
 class Counts(Protocol):
@@ -430,11 +418,7 @@ class Fitted(ABC, Generic[S]):
 
     @abstractmethod
     def figures(self) -> PlanFigures:
-        """What the report of a plan shows as pictures."""
-
-    def pictures(self, plan: Owner, /) -> list[str]:
-        """Small ones, for notebooks."""
-        return []
+        """What the report of a plan, and a notebook, show as pictures."""
 
     def compared_rows(self, told: ComparedRow, spreads: Mapping[str, Spread], seen: S, /) -> list[ComparedRow]:
         """A row of a comparison for each column; `told` has what does not depend on what was found."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from numbers import Real
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from puffer_frames.numbers.arguments import as_float
 from puffer_frames.priors.prior import FloatArray
 
 Bounds: TypeAlias = tuple[float, float]
-BoundsArgument: TypeAlias = Sequence[float] | Mapping[Hashable, Sequence[float]] | None
+BoundsArgument: TypeAlias = Sequence[float | date] | Mapping[Hashable, Sequence[float | date]] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -59,7 +60,7 @@ def check_bounds(
             raise ArgumentError(
                 role, rule="bounds for public columns", got=f"bounds for {label!r}", hint="Name public columns only."
             )
-        numbers = list(pair) if isinstance(pair, Sequence) and not isinstance(pair, str) else []
+        numbers: list[Any] = list(pair) if isinstance(pair, Sequence) and not isinstance(pair, str) else []
         if len(numbers) != 2 or not all(isinstance(n, Real) and not isinstance(n, bool) for n in numbers):
             raise ArgumentTypeError(
                 role,
@@ -86,8 +87,8 @@ def postprocess(values: FloatArray, /, *, bounds: Bounds | None, to_integers: bo
     return rounded if bounds is None else rounded.clip(*bounds)
 
 
-def in_words(bounds: Mapping[str, Bounds], *, to_integers: bool) -> str:
+def in_words(bounds: Mapping[str, Bounds], *, to_integers: bool, days: Collection[str] = ()) -> str:
     """What was done, for the certificate; empty where nothing was."""
-    parts = ["rounded to integers"] if to_integers else []
+    parts = ["rounded to integers"] if to_integers else [f"{name} rounded to whole days" for name in days]
     parts += [f"{name} clipped to [{low:g}, {high:g}]" for name, (low, high) in bounds.items()]
     return " and ".join(parts)

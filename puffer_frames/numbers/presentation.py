@@ -1,20 +1,18 @@
-"""Titled rows of label and text, for terminals and notebooks, and small pictures as SVG without scripts."""
+"""Numbers in words, and data to be shown: as text for a terminal, as HTML for a notebook, as a page. No scripts."""
 
 from __future__ import annotations
 
-import html
 import math
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
-from typing import TypeAlias
-
-import numpy as np
-from numpy.typing import ArrayLike
+from functools import cache
+from typing import Any, Literal, TypeAlias
 
 Rows: TypeAlias = Sequence[tuple[str, str]]
 
-_WIDTH = 100
+_WIDTH, _LEAST_WIDTH = 100, 40
 _DIGITS = 6
 _LARGEST = 30.0
 """Beyond this epsilon, odds are no figure that anybody reads."""
@@ -75,91 +73,6 @@ def _decimals(number: float, *, digits: int = 2) -> int:
     return max(0, digits - 1 - math.floor(math.log10(number))) if number > 0 else 0
 
 
-def as_text(title: str, rows: Rows, /) -> str:
-    """Rows under a title, labels in one column, long texts wrapped; line breaks of a text are kept."""
-    margin = max(len(label) for label, _ in rows) + 4
-    lines = [title]
-    for label, text in rows:
-        head = f"  {label:<{margin - 2}}"
-        for part in text.splitlines() or [""]:
-            preformatted = part != part.lstrip() or "  " in part
-            wrapped = [part] if preformatted else textwrap.wrap(part, _WIDTH - margin, break_on_hyphens=False) or [""]
-            for line in wrapped:
-                lines.append((head + line).rstrip())
-                head = " " * margin
-    return "\n".join(lines)
-
-
-def as_html(title: str, rows: Rows, /, *, pictures: Sequence[str] = ()) -> str:
-    """The same as a table for notebooks: pictures first, texts in columns as they are, long ones folded.
-
-    The pictures are SVG (`puffer_frames.numbers.presentation`).
-    """
-    shown_first = "".join(pictures)
-    body = f'<tr><td colspan="2" style="text-align:left">{shown_first}</td></tr>' if shown_first else ""
-    for label, texts in _groups(rows):
-        head = f'<th style="{_HEAD}{_RED * (label == WARNING)}">{html.escape(label)}</th>'
-        cells = "".join(map(_cell, texts))
-        if label in _FOLDED:
-            cells = f"<details><summary>{len(texts)} more</summary>{cells}</details>"
-        body += f'<tr>{head}<td style="text-align:left{_RED * (label == WARNING)}">{cells}</td></tr>'
-    return f"<table><caption style='text-align:left;font-weight:bold'>{html.escape(title)}</caption>{body}</table>"
-
-
-_HEAD = "text-align:left;vertical-align:top;white-space:nowrap;padding-right:1em"
-WARNING = "WARNING"
-"""The label of texts that are shown in red."""
-_RED = ";color:#a40e26"
-_FOLDED = ("technical",)
-"""Labels whose texts are for specialists."""
-_LONG, _MANY = 320, 8
-"""Longer texts, and tables of more lines, are folded."""
-
-
-def _groups(rows: Rows) -> list[tuple[str, list[str]]]:
-    """The texts of each label; a row without one belongs to the row before."""
-    found: list[tuple[str, list[str]]] = []
-    for label, text in rows:
-        if label or not found:
-            found.append((label, []))
-        found[-1][1].append(text)
-    return found
-
-
-def _cell(text: str) -> str:
-    """A text, or lines in columns."""
-    lines = text.splitlines()
-    if any("  " in row for row in lines):
-        table = f'<pre style="margin:0;text-align:left;overflow-x:auto">{html.escape(text)}</pre>'
-        return _folded(f"{len(lines)} lines", table) if len(lines) > _MANY else table
-    whole = f'<div style="text-align:left;white-space:pre-wrap">{html.escape(text)}</div>'
-    if len(text) <= _LONG:
-        return whole
-    return _folded(textwrap.shorten(text, _LONG // 3, placeholder=" …"), whole)
-
-
-def _folded(summary: str, body: str) -> str:
-    return f"<details><summary>{html.escape(summary)}</summary>{body}</details>"
-
-
-class Printed:
-    """What prints as a title and rows: in a terminal as text, in a notebook as HTML."""
-
-    __slots__ = ()
-
-    def _shown(self) -> tuple[str, Rows]:
-        raise NotImplementedError
-
-    def __str__(self) -> str:
-        return as_text(*self._shown())
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return as_html(*self._shown())
-
-
 def bracket_text(lower: float, upper: float, /) -> str:
     """A number known from both sides, to the digits that both share (at least four)."""
     if lower == upper:
@@ -200,108 +113,207 @@ def at_most(bound: float, /, *, digits: int = 3) -> tuple[float, str]:
     return up, f"at most {up:.{digits}g}" if math.isfinite(up) else "no bound"
 
 
+def level_text(level: object, /) -> str:
+    """A level of a column, or those of several."""
+    if isinstance(level, (list, tuple)):
+        return f"({', '.join(map(level_text, level))})"
+    if level is None:
+        return "missing"
+    return plain(level) if isinstance(level, float) else shown(str(level))
+
+
+def listed(texts: Sequence[str], /, *, most: int, what: str = "") -> str:
+    """The first texts, and how many more there are."""
+    more = f" and {len(texts) - most:,} more{what}" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more
+
+
+def values_text(unit: str | None, /, *, several: bool) -> str:
+    """The released values that a guarantee is about: of a unit, of several columns, or one."""
+    if unit is not None:
+        return f"the released values of all rows of one {shown(unit)} together"
+    return "the released values of one row together" if several else "one released value"
+
+
 def pairs_text(pairs: str | Sequence[tuple[object, object]], /, *, apart: bool = False) -> str:
     """The protected pairs in words; apart where each of several columns is protected by itself."""
     if apart:
         return "every pair of values of each by itself"
     if isinstance(pairs, str):
         return "every pair of values"
-    shown = ", ".join(f"{a!r} / {b!r}" for a, b in pairs[:6])
-    return shown + (f" and {len(pairs) - 6} more pairs" if len(pairs) > 6 else "")
+    return listed([f"{a!r} / {b!r}" for a, b in pairs], most=6, what=" pairs")
 
 
-ACCENT, OTHER = "#2f8fd0", "#d9722e"
-"""Blue and orange that stand out on white and on black, for every common colour blindness."""
-_WIDE, _HIGH = 300, 110
-_LETTERS = 'font-size="10" font-family="sans-serif" fill="currentColor"'
-_NAMES, _NUMBERS = 92, 64
-"""Room for the names left of bars, and for the numbers right of them."""
-_ROW = 17
-_MOST_CELLS = 32
+def as_text(title: str, rows: Rows, /) -> str:
+    """Rows under a title, labels in one column, long texts wrapped; line breaks of a text are kept."""
+    rows = [(shown(label), _printable(text)) for label, text in rows]
+    margin = max(len(label) for label, _ in rows) + 4
+    lines = [shown(title)]
+    for label, text in rows:
+        head = f"  {label:<{margin - 2}}"
+        for part in text.splitlines() or [""]:
+            preformatted = part != part.lstrip() or "  " in part
+            width = max(_WIDTH - margin, _LEAST_WIDTH)
+            wrapped = [part] if preformatted else textwrap.wrap(part, width, break_on_hyphens=False) or [""]
+            for line in wrapped:
+                lines.append((head + line).rstrip())
+                head = " " * margin
+    return "\n".join(lines)
 
 
-def bars(entries: Sequence[tuple[str, float, str]], /, *, title: str, mark: float | None = None) -> str:
-    """Bars from 0, one below the other.
-
-    - `entries` (sequence of (name, number, text)): The text stands beside the bar. An infinite number is a bar to the
-      end, one that is not a number is none.
-    - `title`: Above them; with the texts it is what a screen reader says.
-    - `mark`: A dashed line: what was asked for.
-    """
-    finite = [number for _, number, _ in entries if math.isfinite(number)]
-    most = max([*finite, mark or 0.0, 0.0]) or 1.0
-    if any(math.isinf(number) for _, number, _ in entries):
-        most *= 1.3
-    room, parts = _WIDE - _NAMES - _NUMBERS, []
-    for k, (name, number, text) in enumerate(entries):
-        y = 16 + _ROW * k
-        width = 0.0 if math.isnan(number) else room * min(1.0, max(0.0, number) / most)
-        parts.append(f'<text x="{_NAMES - 5}" y="{y + 10}" text-anchor="end" {_LETTERS}>{html.escape(name)}</text>')
-        parts.append(f'<rect x="{_NAMES}" y="{y}" width="{width:.1f}" height="12" fill="{ACCENT}"/>')
-        place = _NAMES + width + 4
-        parts.append(f'<text x="{place:.1f}" y="{y + 10}" {_LETTERS}>{html.escape(text)}</text>')
-    high = 20 + _ROW * len(entries)
-    if mark is not None:
-        x = _NAMES + room * min(1.0, mark / most)
-        dashes = f'stroke="{OTHER}" stroke-dasharray="3 2"'
-        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="13" y2="{high - 3}" {dashes}/>')
-    said = "; ".join(f"{name} {text}" for name, _, text in entries)
-    return _svg(parts, high, title=title, said=said)
+def aligned(lines: Sequence[Sequence[str]], /, *, more: int = 0) -> str:
+    """Lines of equally many entries in columns, the first to the left, numbers to the right; `more` are left out."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    texts = ["  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]).rstrip() for line in lines]
+    return "\n".join([*texts, f"and {more:,} more"] if more > 0 else texts)
 
 
-def line(x: ArrayLike, y: ArrayLike, /, *, title: str, band: float, said: str) -> str:
-    """A line along x, and a band from -band to band around 0.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """One bar of a figure."""
 
-    - `x`, `y`: array_like, shape (n,).
-    - `band`: Greater than 0.
-    - `said`: What a screen reader says.
-    """
-    along, found = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    reach = 1.15 * max(band, float(np.abs(found).max(initial=0.0)))
-    across = (along - along[0]) / (float(along[-1] - along[0]) or 1.0)
-    places = zip(34 + across * (_WIDE - 40), _level(found, reach), strict=True)
-    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
-    low, high = (float(_level(np.array(edge), reach)) for edge in (-band, band))
-    parts = [
-        f'<rect x="34" y="{high:.1f}" width="{_WIDE - 40}" height="{low - high:.1f}" fill="{ACCENT}" opacity="0.18"/>',
-        f'<polyline points="{points}" fill="none" stroke="{OTHER}" stroke-width="1.5"/>',
-        f'<text x="30" y="{high + 3:.1f}" text-anchor="end" {_LETTERS}>{band:.3g}</text>',
-        f'<text x="30" y="{low + 3:.1f}" text-anchor="end" {_LETTERS}>-{band:.3g}</text>',
-        f'<text x="34" y="{_HIGH - 2}" {_LETTERS}>{along[0]:.4g}</text>',
-        f'<text x="{_WIDE - 6}" y="{_HIGH - 2}" text-anchor="end" {_LETTERS}>{along[-1]:.4g}</text>',
-    ]
-    return _svg(parts, _HIGH, title=title, said=said)
+    label: str
+    value: float
+    """At least 0; infinity is a bar of the whole width, and what is not a number is none."""
+    text: str
+    """The value in words."""
+    kind: Literal["bar", "rest", "alarm"] = "bar"
+    """"rest" is what the others are compared with; what is more than was asked for is an "alarm", and red."""
+
+    @property
+    def colour(self) -> str:
+        """Where report.css does not say another one: on white and on black, for every common colour blindness."""
+        return {"bar": "#2f8fd0", "rest": "#7d95a8", "alarm": "#d9362b"}[self.kind]
 
 
-def matrix(table: ArrayLike, /, *, title: str, said: str) -> str:
-    """Shares from 0 to 1 as squares, the darker the larger; of more than 32 rows or columns nothing."""
-    shares = np.asarray(table, dtype=float)
-    rows, columns = shares.shape
-    if max(rows, columns) > _MOST_CELLS:
-        return ""
-    side = min(14.0, (_WIDE - 8) / columns, 160.0 / rows)
-    parts = [
-        f'<rect x="{4 + side * j:.1f}" y="{16 + side * i:.1f}" width="{side:.1f}" height="{side:.1f}" '
-        f'fill="{ACCENT}" fill-opacity="{share:.2f}"/>'
-        for (i, j), share in np.ndenumerate(shares)
-        if share >= 0.005
-    ]
-    frame = f'<rect x="4" y="16" width="{side * columns:.1f}" height="{side * rows:.1f}" fill="none"'
-    parts.append(f'{frame} stroke="currentColor" stroke-opacity="0.4"/>')
-    return _svg(parts, math.ceil(20 + side * rows), title=title, said=said)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bars:
+    """A figure of horizontal bars from 0, the label of each above it. A screen reader reads out the title and all."""
+
+    title: str
+    bars: Sequence[Bar]
+    largest: float = 0.0
+    """What the whole width stands for, where no bar is longer."""
+    mark: float | None = None
+    """Where a line crosses the bars: what was asked for."""
+
+    @property
+    def most(self) -> float:
+        """What the whole width stands for."""
+        finite = [bar.value for bar in self.bars if math.isfinite(bar.value)]
+        # what has no bound is longer than all that has one
+        return max([self.largest, self.mark or 0.0, *finite]) * (1.15 if len(finite) < len(self.bars) else 1.0) or 1.0
+
+    def drawn(self) -> list[tuple[Bar, list[str], int, float]]:
+        """Each bar with the lines of its label, the height at which it begins, and its length."""
+        rows, y = [], 0
+        for bar in self.bars:
+            lines = textwrap.wrap(bar.label, max(_LETTERS - len(bar.text), _LETTERS // 4), max_lines=_MOST_LINES)
+            y += _LINE * max(1, len(lines)) + _BAR
+            share = 0.0 if math.isnan(bar.value) else min(1.0, bar.value / self.most)
+            rows.append((bar, lines or [""], y - _BAR + 4, round(max(1.0, _WIDE * share), 1)))
+        return rows
 
 
-def _level(values: np.ndarray, reach: float) -> np.ndarray:
-    """The height of numbers from -reach to reach in the picture."""
-    middle = (16 + _HIGH - 14) / 2
-    return middle - values / reach * (_HIGH - 30) / 2
+_WIDE, _LINE, _BAR = 360, 14, 20
+"""The width of a figure, and the heights of a line of text, and of a bar with the room around it."""
+_LETTERS, _MOST_LINES = 48, 4
+"""Characters of the whole width, and lines of a label; the text beside the figure shows all of it."""
 
 
-def _svg(parts: Sequence[str], high: int, *, title: str, said: str) -> str:
-    head = f'<text x="4" y="10" font-weight="bold" {_LETTERS}>{html.escape(title)}</text>'
-    label = html.escape(f"{title}: {said}", quote=True)
-    return (
-        f'<svg role="img" aria-label="{label}" width="{_WIDE}" height="{high}" viewBox="0 0 {_WIDE} {high}" '
-        'xmlns="http://www.w3.org/2000/svg" style="margin:2px 14px 2px 0;vertical-align:top">'
-        f"{head}{''.join(parts)}</svg>"
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a page. The first entry of a row is its head."""
+
+    rows: Sequence[Sequence[str]]
+    caption: str
+    heads: Sequence[str] = ()
+    """Of the columns; without them a row is a name and its text."""
+    kind: str = ""
+    """A class of report.css."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a page under a heading."""
+
+    name: str
+    """Unique on the page."""
+    title: str
+    parts: Sequence[Any]
+    """Paragraphs (texts, or what has a `text`), `Table`s, `Bars` at the right of what follows, lists of
+    texts, and tuples of `Bars` or `Section`s that stand beside one another. Empty parts are left out."""
+    kind: str = ""
+    """Classes of report.css."""
+
+
+def as_html(title: str, rows: Rows, /, *, figures: Sequence[Bars] = ()) -> str:
+    """The same as `as_text` as a table for notebooks: figures first, tables as they are, long texts folded."""
+    return _template("notebook.html.j2").render(title=title, groups=_groups(rows), figures=figures)
+
+
+def as_sections(sections: Sequence[Section | tuple[Section, ...] | None], /) -> str:
+    """Parts of a page as HTML, some beside one another; None is none."""
+    return _template("parts.html.j2").module.sections(sections)
+
+
+def as_page(title: str, body: str, /, *, notice: str = "") -> str:
+    """A whole page, to read, to print and to sign: `body` is of `as_sections`, and a notice is the first line."""
+    return _template("report.html.j2").render(title=title, body=body, notice=notice)
+
+
+@cache
+def _template(name: str) -> Any:
+    """Every text in a template stays text: what HTML would read as its own is escaped, and what is not printable."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # takes as long as a small release
+
+    found = Environment(
+        loader=PackageLoader("puffer_frames", "numbers"),
+        autoescape=True,
+        finalize=lambda entry: entry if hasattr(entry, "__html__") else _printable(str(entry)),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
+    return found.get_template(name)
+
+
+def _printable(text: str) -> str:
+    return "\n".join(map(shown, text.split("\n")))
+
+
+def _groups(rows: Rows) -> list[tuple[str, list[str]]]:
+    """The texts of each label; a row without one belongs to the row before."""
+    groups: list[tuple[str, list[str]]] = []
+    for label, text in rows:
+        if label or not groups:
+            groups.append((label, []))
+        groups[-1][1].append(text)
+    return groups
+
+
+EMPTY = "–"
+"""An entry of a table that there is none for."""
+WARNING = "WARNING"
+"""The label of texts that are shown in red."""
+
+
+class Printed:
+    """What prints as a title and rows: in a terminal as text, in a notebook as HTML, with figures."""
+
+    __slots__ = ()
+
+    def _shown(self) -> tuple[str, Rows]:
+        raise NotImplementedError
+
+    def _figures(self) -> Sequence[Bars]:
+        return ()
+
+    def __str__(self) -> str:
+        return as_text(*self._shown())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(*self._shown(), figures=self._figures())

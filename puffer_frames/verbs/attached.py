@@ -9,6 +9,7 @@ from typing import Any
 from puffer_frames.certificates.record import Certificate, PublicKey, Verdict
 from puffer_frames.errors import UncoveredFrameError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.dates import plain_numbers
 from puffer_frames.frames.matching import require_rows
 from puffer_frames.frames.plans.source import collect_plan, sink_plan
 from puffer_frames.frames.stamps.parquet import read_parquet_metadata, runs_of, write_parquet_file
@@ -187,7 +188,7 @@ def collect(frame: NativeFrame, /) -> NativeFrame:
     if rows is None:
         raise _no_plan()
     certificate = attached_to(frame)
-    sample = {name: evenly(rows[name].to_numpy()) for name in certificate.scales}
+    sample = {name: evenly(plain_numbers(rows[name])) for name in certificate.scales}
     certificate = certificate.of_values(open_table(rows).fingerprint(), sample)
     if runs is not None:
         runs.end(certificate)

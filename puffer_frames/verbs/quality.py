@@ -14,8 +14,8 @@ from puffer_frames.errors import ArgumentError, PufferError, short_traceback
 from puffer_frames.frames.columns import NativeFrame, check_rows
 from puffer_frames.frames.null_values import NullValuesArgument, coded
 from puffer_frames.frames.side_by_side import PlainColumn, read_columns
-from puffer_frames.frames.table import library_of, small_frame
-from puffer_frames.numbers.presentation import Printed, Rows, shown_names
+from puffer_frames.frames.table import frame_of, library_of
+from puffer_frames.numbers.presentation import Printed, Rows, shown, shown_names
 from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.verbs.attached import attached_to
 from puffer_frames.verbs.pictures.matrices import associations
@@ -80,12 +80,12 @@ class Quality(Printed):
     @property
     def columns(self) -> NativeFrame:
         """A row for each column, the least alike first: a frame of the library of the release."""
-        return self._frame(sorted(self.of_columns, key=lambda each: each.similarity))
+        return frame_of(sorted(self.of_columns, key=lambda each: each.similarity), ColumnQuality, library=self.library)
 
     @property
     def pairs(self) -> NativeFrame:
         """A row for each pair of columns, the least alike first: a frame of the library of the release."""
-        return self._frame(sorted(self.of_pairs, key=lambda each: each.similarity))
+        return frame_of(sorted(self.of_pairs, key=lambda each: each.similarity), PairQuality, library=self.library)
 
     def plot(self) -> Figure:
         """Draw how much columns tell of one another before, after, and the difference; needs matplotlib."""
@@ -99,23 +99,19 @@ class Quality(Printed):
             matrices.append(matrix)
         return associations(names, *matrices)
 
-    def _frame(self, rows: Sequence[ColumnQuality] | Sequence[PairQuality]) -> NativeFrame:
-        names = (ColumnQuality if rows and isinstance(rows[0], ColumnQuality) else PairQuality).__slots__
-        return small_frame({name: [getattr(row, name) for row in rows] for name in names}, library=self.library)
-
     def _shown(self) -> tuple[str, Rows]:
         columns = sorted(self.of_columns, key=lambda each: each.similarity)
         pairs = sorted(self.of_pairs, key=lambda each: each.similarity)
         rows = [
             ("score", f"{self.score:.3f} of 1: the mean of columns and pairs"),
             ("columns", f"{np.mean([each.similarity for each in columns]):.3f} on average; the least alike:"),
-            *(("", f"{each.similarity:.3f} {each.name}") for each in columns[:_WORST]),
+            *(("", f"{each.similarity:.3f} {shown(each.name)}") for each in columns[:_WORST]),
         ]
         if pairs:
             rows.append(("pairs", f"{np.mean([each.similarity for each in pairs]):.3f} on average; the least alike:"))
             for each in pairs[:_WORST]:
                 told = f"tell {each.before:.2f} of one another before, {each.after:.2f} after"
-                rows.append(("", f"{each.similarity:.3f} {each.first} and {each.second}: {told}"))
+                rows.append(("", f"{each.similarity:.3f} {shown(each.first)} and {shown(each.second)}: {told}"))
         if self.left_out:
             rows.append(("left out", f"{shown_names(self.left_out)}: in one of the two frames alone"))
         if self.codes_unsaid:

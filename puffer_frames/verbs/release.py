@@ -64,7 +64,7 @@ def check_refinable(fitted: Fitted[Any], rows: CompleteRows, asked: RowsRequest,
     """Raise ArgumentError for a key file beside a release that cannot be refined."""
     if asked.refine_key is None:
         return
-    changed = bool(asked.bounds) or asked.to_integers or asked.layout.shuffle or asked.seeded
+    changed = bool(asked.done) or asked.layout.shuffle or asked.seeded
     if changed or fitted.originals(rows) is None:
         raise ArgumentError(
             "refine_key",
@@ -114,6 +114,7 @@ def release_rows(
     unproved : sequence of str
         Beliefs whose laws a plan from a file lacks.
     """
+    asked = replace(asked, days=tuple(rows.dates))
     check_refinable(fitted, rows, asked)
     key, warnings = drawing.key(), rows.warnings(list(rows_per_secret.values()))
     for warning in warnings:
@@ -134,7 +135,7 @@ def release_rows(
         )
         groups = fitted.protected_rows(rows_per_secret) if fitted.request.pairs == "all" else rows_per_secret
         found = replace(fitted.certificate(release), rarest=rarest_rows(groups))
-        return found.of_codes(codes_text(fitted.request.null_values))
+        return found.of_codes(codes_text(fitted.request.null_values)).of_dates(tuple(rows.dates))
 
     reserved = drawing.reserve(certificate(sum(rows_per_secret.values()), ()), frame)
     released = rows.release(fitted.draws(asked, key))
@@ -181,8 +182,9 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         Polars (`polars.selectors`), or by a function of a pandas frame that returns labels, as in
         `frame.loc[:, function]`.
     public : column name or several, optional
-        Column of numbers, booleans or labels (strings, categories) to release; by default "rest", every column but the
-        secret, given, kept, unit and row_id ones, which a printed plan lists. Several columns of numbers are released
+        Column of numbers, booleans, dates or labels (strings, categories) to release; by default "rest", every column
+        but the secret, given, kept, unit and row_id ones, which a printed plan lists. Dates, and times at midnight, are
+        read as days and released as they were: noise and errors are in days. Several columns of numbers are released
         jointly, with scales that protect whole rows. A column of labels of 2 to 256 levels is released through a
         channel; beside others a label stays as it is, or any other level takes its place, all as likely.
     epsilon : float
@@ -226,15 +228,16 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         So many releases of these columns, each with the scales of this one, have the guarantee together. Laplace and
         Gaussian noise.
     domain : mapping of column to (low, high), or to a list of levels
-        Public bounds of public columns, to which values are clipped before anything else. For a channel: every level
-        that may occur, whether it does or not; two numbers are bounds, unless the labels are whole numbers.
+        Public bounds of public columns, numbers or dates, to which values are clipped before anything else. For a
+        channel: every level that may occur, whether it does or not; two numbers are bounds, unless the labels are whole
+        numbers.
     nulls : "raise", "drop" or "level"
         What to do with rows whose secret or public value is missing (null or NaN). "level", for a column of labels:
         missing is a level like the others, None, declared or not. A missing secret is an error then.
     null_values : mapping of column to a code, or to several
         Values of secret, public, given and unit columns that stand for a missing one: {"income": [9999999], "status":
-        "refused"}. They become null before anything else reads the table, and `nulls` decides. The plan keeps them;
-        the certificate says of which columns there were codes, and how many.
+        "refused", "left": date(9999, 12, 31)}. They become null before anything else reads the table, and `nulls`
+        decides. The plan keeps them; the certificate says of which columns there were codes, and how many.
     allow_zero_noise : bool
         Allow a release without noise where none is needed.
     layout : Layout(...), optional
@@ -253,10 +256,10 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     Returns
     -------
     pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table or pyspark.sql.DataFrame
-        The public column (numbers as 64-bit floats, labels in their own type where it can hold the levels), the given
-        and the kept ones, in the frame's order, with a certificate attached (`released.puffer.certificate`, or
-        `certificate_of(released)`); of a lazy frame a plan, to be run by `released.puffer.collect()` or
-        `released.puffer.sink_parquet(path)`.
+        The public column (numbers as 64-bit floats, dates and labels in their own type, unless it cannot hold the
+        levels), the given and the kept ones, in the frame's order, with a certificate attached
+        (`released.puffer.certificate`, or `certificate_of(released)`); of a lazy frame a plan, to be run by
+        `released.puffer.collect()` or `released.puffer.sink_parquet(path)`.
 
     Raises
     ------

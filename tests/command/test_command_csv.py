@@ -781,3 +781,30 @@ def test_one_line_that_ends_otherwise_hides_nothing():
 def test_times_that_are_clear_are_read(dtype, text, value):
     pd.DataFrame({"x": [text, text]}).to_csv("in.csv", index=False)
     assert str(read_rows(Path("in.csv"), schema={"x": dtype}, streaming=False)["x"][0]) == value
+
+
+def test_dates_of_a_file_are_released_as_dates():
+    """Those that are written as 2026-01-31 alone: of others the step is named."""
+    rng = draws()
+    born = [datetime.date(1980, 1, 1) + datetime.timedelta(int(k)) for k in rng.integers(0, 400, ROWS)]
+    write("a.csv", born=["NA" if k % 50 == 0 else each for k, each in enumerate(born)])
+    asked = ("--secret", "sex", "--public", "born", "--epsilon", "1", "--nulls", "drop")
+    out = run(
+        "release", "a.csv", "b.csv", *asked, "--domain", "born=1950-01-01:2010-12-31", "--clip=1975-01-01:1990-12-31"
+    )
+    assert out.code == 0
+    assert "8 rows with a text that stands for a missing value" in out.err
+    assert "verify it with --schema born=Date" in out.err
+    assert run("verify", "b.csv", "--schema", "born=Date").code == 0
+    released = pl.read_csv("b.csv", try_parse_dates=True)["born"]
+    assert (released.dtype, len(released)) == (pl.Date, ROWS - 8)
+    assert datetime.date(1975, 1, 1) <= released.min() < released.max() <= datetime.date(1990, 12, 31)
+    table(born=born).to_parquet("a.parquet")
+    assert run("release", "a.parquet", "b.parquet", *asked).code == 0
+    assert pl.read_parquet("b.parquet").schema == {"born": pl.Date}
+    write("c.csv", born=[(born[0] + datetime.timedelta(k)).strftime("%d.%m.%Y") for k in range(ROWS)])
+    refused = run("release", "c.csv", "d.csv", *asked)
+    assert refused.code == 2
+    assert "Convert the text to dates first: in pandas pd.to_datetime(frame['born'], format=\"%d.%m.%Y\"" in refused.err
+    wrong = run("release", "a.csv", "d.csv", *asked, "--domain", "born=1950-01-01:soon")
+    assert "LOW:HIGH" in wrong.err

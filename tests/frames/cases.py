@@ -82,7 +82,7 @@ def floats():
 
 CATEGORIES = pd.CategoricalDtype(["unseen", "a", "b", "c"])
 ENUM = pl.Enum(["unseen", "a", "b", "c"])
-DAY = datetime.date(2020, 1, 1)
+DAY, MIDNIGHT = datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1)
 TWO = {"group": ["a", "b"], "x": [3, 8]}
 
 CASES = {
@@ -93,8 +93,15 @@ CASES = {
     "integers beyond 2^53": (lambda: both(table(WHOLE + 2**53)), {}),
     "negative zeros": (lambda: both(table([-0.0 if v == 0 else float(v) for v in WHOLE])), {}),
     "decimals": (lambda: [pl.DataFrame(table([decimal.Decimal(int(v)) for v in WHOLE]))], {}),
-    "dates": (lambda: [pl.DataFrame(table([DAY] * ROWS))], {}),
-    "times": (lambda: both(table([datetime.datetime(2020, 1, 1)] * ROWS)), {}),
+    "dates": (
+        lambda: [
+            frame(table([DAY + datetime.timedelta(int(v)) for v in WHOLE])) for frame in (pd.DataFrame, pl.DataFrame)
+        ],
+        {},
+    ),
+    "times at midnight": (lambda: both(table([MIDNIGHT + datetime.timedelta(int(v)) for v in WHOLE])), {}),
+    "times of the day": (lambda: both(table([MIDNIGHT + datetime.timedelta(hours=int(v)) for v in WHOLE])), {}),
+    "times of a zone": (lambda: both(table([MIDNIGHT.replace(tzinfo=datetime.UTC)] * ROWS)), {}),
     "durations": (
         lambda: [
             pd.DataFrame(table([datetime.timedelta(1)] * ROWS)),

@@ -2,6 +2,7 @@
 
 import functools
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -158,7 +159,7 @@ def test_rare_levels(rare):
     merged = plan(rare, mechanism=Channel(merge_rare=5))
     assert merged.channels["town"].inputs == (*sorted(TOWNS), "other")
     everything = {"rare", *TOWNS}
-    with pytest.raises(ArgumentError, match="2 to 256 levels; got 1"):
+    with pytest.raises(ArgumentError, match="merge_rare must be of so few rows that two levels are left"):
         plan(rare, mechanism=Channel(merge_rare=ROWS))
     for wrong in (0, -1, 1.5, True, "5"):
         with pytest.raises(ArgumentError, match="merge_rare must be a whole number of at least 1"):
@@ -290,6 +291,27 @@ def test_constant_columns_and_too_many_levels(make_frame):
     with pytest.raises(ArgumentError, match="'town' must be one of at most 256 different levels; got more") as caught:
         release(make_frame(many))
     assert "8675309" not in str(caught.value)
+
+
+@without_spark
+def test_more_levels_than_a_channel_has_are_merged(make_frame):
+    """From as few rows on as leave a channel; texts of 6 rows are rare."""
+    group = ["p", "q", "r"] * 700
+    towns = [f"{MARK}-{k % 300 if k < 1800 else k % 4 + 300}" for k in range(2100)]
+    order = np.random.default_rng(1).permutation(2100)
+    frame = make_frame({"group": [group[k] for k in order], "town": [towns[k] for k in order]})
+    with pytest.raises(ArgumentError, match=r"256 different levels; got more\.[^0-9]*=7\)") as caught:
+        release(frame)
+    fewest = int(re.search(r"Say mechanism=Channel\(merge_rare=(\d+)\)", str(caught.value))[1])
+    out = run(release(frame, mechanism=Channel(merge_rare=fewest)))
+    assert {*dict(entries(out))["town"]} <= {"other", *(f"{MARK}-{k}" for k in range(300, 304))}
+
+
+@without_spark
+def test_names_are_not_merged(make_frame):
+    frame = make_frame({"group": ["p", "q"] * 300, "town": [f"{MARK}-{k}" for k in range(600)]})
+    with pytest.raises(ArgumentError, match="Hint: Leave out names and identifiers, or release a coarser column"):
+        release(frame)
 
 
 def test_every_kind_is_covered():

@@ -571,7 +571,8 @@ def test_every_kind_of_certificate_has_a_number_or_a_refusal(name):
     for column in noisy:
         for statistic in ("quantile", "histogram"):  # of few rows the noise hides the spread
             assert got[statistic, column] is None or "swamps" in got[statistic, column]
-        plain = column not in certificate.processed and "stable" not in certificate.noise
+        whole = name == "release, dates"  # rounding then moves the noise alone
+        plain = (whole or column not in certificate.processed) and "stable" not in certificate.noise
         assert (got["mean", column] is None) == (got["var", column] is None) == plain
     for column, said in certificate.channels.items():
         known = "matrix" in said or "count" in said or said["preserve"] == "marginal"

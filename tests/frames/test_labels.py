@@ -1,6 +1,7 @@
 """Public columns of labels in every kind of frame: the same counts, the same released labels, and their dtypes."""
 
 import functools
+import re
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 from conftest import FRAME_KINDS, build_frame, thinned
 from kinds import entries, fingerprint, other_kind
 
-from puffer_frames import KeptColumnWarning
+from puffer_frames import KeptColumnWarning, privatize
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, PriorError
 from puffer_frames.frames.plans.source import collect_plan
 from puffer_frames.frames.roles import Roles, RowOrder
@@ -433,3 +434,27 @@ def test_what_is_counted_is_what_is_released():
     frame["x"] = "written meanwhile"
     found = rows.release([channel("x", counted.levels, stays=1.0)])
     assert found.frame["x"].tolist() == TEXT
+
+
+LISTED = {"group": COLUMNS["group"].tolist(), "way": [["bus", "car"][: 1 + k * k % 7 % 2] for k in range(ROWS)]}
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "polars-lazy", "pyarrow", "duckdb"])
+def test_lists_become_columns_of_yes_and_no(kind):
+    """By the step that the hint names, which gives one column for each answer."""
+    frame = build_frame(kind, LISTED)
+    asked = {"secret": "group", "epsilon": 1.0, "allow_zero_noise": True}
+    with pytest.raises(ArgumentTypeError) as caught:
+        privatize(frame, public="way", **asked)
+    hint = str(caught.value)
+    if kind == "duckdb":
+        step = re.search(r"in DuckDB (\w+)\(column, x\)", hint)[1]
+        wide = frame.project(", ".join(['"group"', *(f"{step}(way, '{x}') AS {x}" for x in ("bus", "car"))]))
+    elif kind == "pandas":
+        wide = eval(re.search(r"in pandas (\S+),", hint)[1], {"frame": frame})
+    else:
+        frame = pl.from_arrow(frame) if kind == "pyarrow" else frame.lazy().collect()
+        wide = eval(re.search(r"in Polars (.*), in Spark", hint)[1], {"frame": frame, "pl": pl})
+    assert set(wide.columns) == {"group", "bus", "car"}
+    out = run(privatize(wide, public=["bus", "car"], mechanism="channel", **asked))
+    assert len(out) == ROWS

@@ -42,6 +42,7 @@ PEOPLE = pd.DataFrame(
         "pet": [None if k % 9 == 0 else ("cat", "dog")[k * k % 7 % 2] for k in range(ROWS)],
     }
 )
+DATED = PEOPLE.assign(score=pd.Timestamp("2026-01-01") + pd.to_timedelta(PEOPLE["score"], unit="D"))
 OTHER = PEOPLE.sample(frac=1, random_state=1, ignore_index=True).head(380)
 GIVEN = {label: Prior.gaussian(k, 1.0) for k, label in enumerate("abc")}
 NEAR = {label: Prior.gaussian(0.0, 100.0) for label in "abc"}
@@ -134,6 +135,7 @@ CASES = {
     "release, kept copy": RELEASE | {"frame": PEOPLE.assign(copy=2 * PEOPLE["score"]), "layout": Layout(keep="copy")},
     "release, sorted": RELEASE | {"frame": PEOPLE.sort_values("age", ignore_index=True), "public": "age"},
     "release, nulls": RELEASE | {"public": "some", "nulls": "drop"},
+    "release, dates": RELEASE | {"frame": DATED, "beliefs": "empirical"},
     "release, codes for nulls": RELEASE | {"null_values": {"score": [0], "group": "c"}, "nulls": "drop"},
     "release, domain": RELEASE | {"domain": {"score": (0, 6)}},
     "release, clipped and rounded": RELEASE | {"layout": Layout(clip=(0, 6), round=True)},

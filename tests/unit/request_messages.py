@@ -184,9 +184,9 @@ REQUESTS = {
     "labels already private": towns(
         {"epsilon": 5.0, "mechanism": BRITTLE}, {"epsilon": 5.0, "mechanism": BRITTLE, "allow_zero_noise": True}
     ),
-    "dates as the public column": (
+    "times as the public column": (
+        (DATED.assign(day=DATED["day"] + pd.Timedelta("1h")), {"public": "day"}),
         (DATED, {"public": "day"}),
-        (DATED.assign(day=DATED["day"].dt.day), {"public": "day"}),
     ),
     "lists as the public column": ((FRAME.assign(wage=pd.Series([[1]] * ROWS, dtype=LISTS)), {}), (FRAME, {})),
     "numbers in an object column": ((FRAME.astype({"wage": object}), {}), (FRAME.astype({"wage": int}), {})),

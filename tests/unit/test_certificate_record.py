@@ -92,6 +92,7 @@ WRONG = {
     "a loss below 0": (["observed", "score", "pure_loss"], [-1.0, 1.0]),
     "a statement without text": (["statements", 0], {"key": "records", "kind": "assumed"}),
     "a short fingerprint": (["fingerprint"], "abc"),
+    "a fingerprint with a line break": (["fingerprint"], DIGEST + "\n"),
     "a time without a zone": (["created"], "2026-01-31T12:00:00"),
     "an older schema": (["schema"], "0.9"),
     "no version of the schema": (["schema"], None),
@@ -108,6 +109,13 @@ def test_every_field_is_checked(plain, name):
     set_in(plain, *WRONG[name])
     with pytest.raises(ArgumentError, match="certificate's record must be"):
         Certificate.from_dict(plain)
+
+
+def test_the_place_of_what_is_wrong_is_named_and_no_value(plain):
+    plain["verified"]["score"]["empirical"]["pure_loss"][1] = "12345"
+    with pytest.raises(ArgumentError, match=r"in 'verified\.score\.empirical\.pure_loss\.1'") as caught:
+        Certificate.from_dict(plain)
+    assert "12345" not in str(caught.value)
 
 
 @pytest.mark.parametrize("missing", ["scales", "epsilon", "schema", "statements", "fingerprint"])

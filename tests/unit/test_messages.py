@@ -85,8 +85,8 @@ def hint_of(name):
             'Write mechanism="channel", which releases random labels; text that holds numbers',
         ),
         ("labels beside another column", "Release the column of labels by itself"),
-        ("dates as the public column", "Convert it to a number first, such as the days since"),
-        ("lists as the public column", "Name a column of one number per row as public."),
+        ("times as the public column", "Take the day of each first: in pandas"),
+        ("lists as the public column", "Of lists make a column of yes or no for each answer: in pandas"),
         ("numbers in an object column", "Convert it to integers or floats first."),
         ("text as the value", "Name a column of numbers as value;"),
         ("dates as the value", "such as the days since"),
@@ -106,6 +106,9 @@ FOREIGN = {
     *("now", "orderBy", "parquet", "pl", "public_key", "rand", "range", "read_csv", "read_stata", "rename_axis"),
     *("row", "Series", "to_arrow_table", "to_pandas", "to_table", "toDF", "toPandas", "write_csv", "infer_schema"),
     *("replace_schema_metadata", "age", "convert_categoricals"),
+    *("array_contains", "CAST", "contains", "date", "date32", "drop", "epoch", "explode", "get_dummies", "join"),
+    *("len", "list_contains", "lit", "map", "normalize", "otherwise", "over", "then", "to_date", "to_datetime"),
+    *("Timestamp", "tz_localize", "unique", "value_counts", "when", "where", "with_columns", "columns", "format"),
 }
 """Names of Python and of other libraries that hints mention."""
 

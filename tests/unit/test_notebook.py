@@ -10,7 +10,7 @@ import pytest
 
 from puffer_frames import Channel, Noise, certificate_of
 from puffer_frames.loss.outcome import Bracket
-from puffer_frames.numbers.presentation import as_html, as_text, bars, line, matrix
+from puffer_frames.numbers.presentation import Bar, Bars, as_html, as_text
 
 
 def people(rows=300, secrets="abc"):
@@ -47,7 +47,7 @@ def test_html_is_well_formed_with_pictures_and_without_scripts(words):
         assert not re.search(r"\son\w+=|href|url\(|javascript", html)
         for picture in pictures_in(html):
             assert 'role="img" aria-label="' in picture
-            assert "currentColor" in picture
+            assert "currentColor" in picture  # white on black, too
             assert "nan" not in picture
     assert pictures_in(plan._repr_html_())
     assert len(plan._repr_html_()) < 40_000
@@ -68,10 +68,10 @@ def test_the_pictures_of_a_certificate_hold_nothing_but_what_it_says():
     numbers = {
         float(each)
         for picture in pictures_in(certificate._repr_html_())
-        for each in re.findall(r"<text[^>]*>([\d.]+)</text>", picture)
+        for each in re.findall(r"<text[^>]*>(?:at most )?([\d.]+)</text>", picture)
     }
     told = [*certificate.scales.values(), *certificate.published_scales.values(), *certificate.wider["score"].values()]
-    told.append(certificate.observed["score"].pure_loss.upper)
+    told += [certificate.expected_error["score"], certificate.epsilon]
     assert numbers
     for number in numbers:
         assert min(abs(number - one) for one in told) <= 1e-2 * number
@@ -101,15 +101,35 @@ def test_names_are_escaped_and_long_parts_folded():
     assert as_text("title", rows[:1]) == "title\n  short  a"
 
 
+def widths_of(figure):
+    html = as_html("title", [("a", "b")], figures=[figure])
+    return [float(each.get("width")) for each in ElementTree.fromstring(html).iter() if each.tag == "rect"]
+
+
 def test_the_small_pictures():
-    drawn = ElementTree.fromstring(
-        bars([("a", 1.0, "1"), ("b", 2.0, "2"), ("c", float("nan"), "-")], title="t", mark=1)
+    bars = [Bar(label="a", value=1.0, text="1"), Bar(label="b", value=2.0, text="2")]
+    widths = widths_of(Bars(title="t", bars=bars, mark=1))
+    assert widths == [180.0, 360.0]
+    bars.append(Bar(label="c", value=float("nan"), text="-"))
+    assert widths_of(Bars(title="t", bars=bars))[2] == 1
+    assert 'aria-label="t: a: 1; b: 2; c: -"' in as_html("title", [("a", "b")], figures=[Bars(title="t", bars=bars)])
+    assert widths_of(Bars(title="<t>", bars=[Bar(label="", value=0.0, text="0")])) == [1]
+
+
+def test_a_long_name_leaves_room_for_its_text():
+    """The text of a row stood in what a label left of 100 characters, which may be nothing."""
+    assert as_text("title", [("name " * 30, "word " * 30)]).count("word") == 30
+
+
+def test_what_is_not_printable_is_escaped_wherever_it_stands():
+    odd = "<script>\x07\u202e'\""
+    bars = Bars(title=odd, bars=[Bar(label=odd, value=1.0, text=odd)])
+    html = as_html(
+        odd, [(odd, odd), ("technical", odd), ("wide", f"{odd}  {odd}"), ("long", odd * 100)], figures=[bars]
     )
-    widths = [float(each.get("width")) for each in drawn.iter("{http://www.w3.org/2000/svg}rect")]
-    assert widths[1] == pytest.approx(2 * widths[0], abs=0.1)
-    assert widths[2] == 0
-    assert "a 1; b 2" in drawn.get("aria-label")
-    ElementTree.fromstring(line([0, 1, 2], [0.5, -1, 1], title="t", band=1, said="s"))
-    ElementTree.fromstring(bars([("a", 0.0, "0")], title="<t>"))
-    assert matrix(np.eye(40), title="t", said="s") == ""
-    assert matrix(np.eye(3), title="t", said="s").count("<rect") == 4
+    assert not {"\x07", "\u202e"} & set(html)
+    assert "<script" not in html
+    ElementTree.fromstring(html)
+    text = as_text(odd, [(odd, odd), (f"{odd}\n", f"{odd}\n{odd}")])
+    assert not {"\x07", "\u202e"} & set(text)
+    assert len(text.splitlines()) == 4

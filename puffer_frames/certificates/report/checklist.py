@@ -9,7 +9,7 @@ from puffer_frames.certificates.report.columns import channel_groups
 from puffer_frames.certificates.report.words import Claim, claim, stated
 from puffer_frames.certificates.statement import of_kind
 from puffer_frames.certificates.text import BELIEVED, scale_text
-from puffer_frames.numbers.presentation import pairs_text, plain, rounded_up, shown, shown_names
+from puffer_frames.numbers.presentation import listed, pairs_text, plain, rounded_up, shown, shown_names
 
 COMPOSING = (
     *("adds-up", "adds-up-series", "adds-up-rows", "planned-releases", "refines", "one-release"),
@@ -19,6 +19,7 @@ _BIASING = (
     *("quotient", "clipped", "clipped-to-range", "clipped-answers", "remap", "after", "randomised", "unit-sampled"),
     "nulls",
     *("channel", "channel-rows", "channel-merged", "channel-cells", "channel-clipped", "strata-merged", "null-values"),
+    "dates",
     *("table-numbers", "table-shifted"),
 )
 _AFTER = ("after", "remap", "quotient", "derived-count", "frequencies", "mean-of-series")
@@ -48,7 +49,7 @@ def checklist(certificate: Fields, /, *, justification: str | None, audit: Claim
     Questions are those of NIST SP 800-226 and of ISO/IEC 27559:2022, in the words of this package.
     """
     rows: Sequence[tuple[str, str, Sequence[Claim]]] = [
-        ("Intended use", "ISO 6.2", [_use(certificate)]),
+        ("Intended use", "ISO 6.2", [_said(certificate.intended_use, "use")]),
         ("For whom; access and collection", "ISO 6.2.2; NIST", [_said(certificate.recipients, "recipients")]),
         ("Law, transparency and harm", "ISO 6.3", [_said(certificate.legal_basis, "law"), claim("harm-unsaid")]),
         ("Who answers for it", "ISO 9.2.2", [_issuer(certificate)]),
@@ -92,12 +93,6 @@ def _short(one: Claim, said: Collection[str]) -> str:
     return f"“{start}”: on this page ({one.ground})."
 
 
-def _use(certificate: Fields) -> Claim:
-    if certificate.intended_use:
-        return claim("use-said", text=shown(certificate.intended_use))
-    return claim("use-unsaid")
-
-
 def _said(text: str | None, key: str) -> Claim:
     return claim(f"{key}-said", text=shown(text)) if text else claim(f"{key}-unsaid")
 
@@ -128,9 +123,8 @@ def _parameters(certificate: Fields) -> list[Claim]:
         parts.append(pairs_text(certificate.pairs, apart=certificate.pairs == "each"))
     parts.append(f"beliefs: {shown_names(certificate.beliefs) or 'none'}")
     if certificate.scales:
-        scales = ", ".join(f"{shown(name)} {scale_text(certificate, name)}" for name in list(certificate.scales)[:6])
-        more = f" and {len(certificate.scales) - 6} more" if len(certificate.scales) > 6 else ""
-        parts.append(f"{certificate.noise} noise of scale {scales}{more}")
+        scales = [f"{shown(name)} {scale_text(certificate, name)}" for name in certificate.scales]
+        parts.append(f"{certificate.noise} noise of scale {listed(scales, most=6)}")
     for names in channel_groups(certificate):
         cap = certificate.channels[names[0]].get("cap")
         parts.append(f"channel of {shown_names(names)}: cap {'none' if cap is None else plain(cap)}")

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from puffer_frames.certificates.fields import Fields, WholeTable
-from puffer_frames.certificates.report.markup import EMPTY, Bar, bars
-from puffer_frames.certificates.report.words import Claim, claim
+from puffer_frames.certificates.report.words import claim
 from puffer_frames.certificates.text import channel_texts, headline, scale_text
-from puffer_frames.numbers.presentation import at_most, plain, rounded_up, shown, shown_names
+from puffer_frames.numbers.presentation import (
+    EMPTY,
+    Bar,
+    Bars,
+    Section,
+    at_most,
+    listed,
+    plain,
+    rounded_up,
+    shown,
+    shown_names,
+)
 
 _HEADS = ("Column", "What was done", "Scale", "Mean error", "Spread", "Error of a constant")
 _CHANGED_HEADS = (
@@ -22,7 +32,7 @@ _CHANGED_HEADS = (
 _ANY_LEVELS = "any law of these levels (pure loss)"
 _OF_ROWS = "the frequencies of these rows"
 _MOST_NAMES = 40
-_MOST_PICTURES, _MOST_USELESS = 3, 6
+MOST_FIGURES, _MOST_USELESS = 3, 6
 
 
 def column_rows(certificate: Fields, /) -> list[tuple[str, ...]]:
@@ -31,7 +41,7 @@ def column_rows(certificate: Fields, /) -> list[tuple[str, ...]]:
     for names, text in zip(channel_groups(certificate), channel_texts(certificate), strict=True):
         error = certificate.channels[names[0]].get("expected_error")
         printed = EMPTY if error is None else f"{error:.4g}"
-        named = _listed(names)
+        named = listed(list(map(shown, names)), most=_MOST_NAMES)
         rows.append((named, text.removeprefix(f"{named}: "), EMPTY, printed, EMPTY, EMPTY))
     whole = certificate.table
     derived = {} if whole is None else whole.derived
@@ -46,7 +56,7 @@ def column_rows(certificate: Fields, /) -> list[tuple[str, ...]]:
         (certificate.kept, beside if certificate.answers else f"{beside}, outside the guarantee"),
     )
     blank = [EMPTY] * (len(column_heads(certificate)) - 2)
-    return rows + [(_listed(names), done, *blank) for names, done in fates if names]
+    return rows + [(listed(list(map(shown, names)), most=_MOST_NAMES), done, *blank) for names, done in fates if names]
 
 
 def column_heads(certificate: Fields, /) -> tuple[str, ...]:
@@ -81,63 +91,67 @@ def _noisy(certificate: Fields, name: str) -> tuple[str, ...]:
     return (shown(name), done, scale_text(certificate, name), error, *beside)
 
 
-def _listed(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
-    return shown_names(names[:_MOST_NAMES]) + more
-
-
 def instead(
-    useless: Mapping[str, tuple[float, float, str]], /, *, columns: int, one_draw: bool, means: bool
-) -> list[Claim]:
+    useless: Mapping[str, tuple[float, float, str]], /, *, before: str, columns: int, one_draw: bool, means: bool
+) -> Section | None:
     """What to do where noise is larger than the error of one constant.
 
     - `useless`: Such columns, with the mean error, that of a constant, and the same in words.
+    - `before`: What this has to be done before.
     - `columns`: How many are released together.
     - `one_draw`: Whether a channel could be asked for.
     - `means`: Whether means of many rows are known with less noise.
     """
+    if not useless:
+        return None
     told = [
         f"{shown(name)} (mean error {error:.3g}; of a constant {text})" for name, (error, _, text) in useless.items()
     ]
-    more = f" and of {len(told) - _MOST_USELESS:,} more" if len(told) > _MOST_USELESS else ""
-    times = max((error / constant if constant else math.inf for error, constant, _ in useless.values()), default=0.0)
+    times = max(error / constant if constant else math.inf for error, constant, _ in useless.values())
     said = {
-        "useless": bool(useless),
+        "useless": True,
         "instead-fewer": columns > 1,
         "instead-channel": columns == 1 and one_draw,
         "instead-epsilon": times < math.inf,
         "instead-means": means,
     }
-    parts = {"names": ", ".join(told[:_MOST_USELESS]) + more, "times": f"{rounded_up(times, digits=2):g}"}
-    return [claim(key, **parts) for key, holds in said.items() if holds] if useless else []
+    parts = {"names": listed(told, most=_MOST_USELESS), "times": f"{rounded_up(times, digits=2):g}"}
+    texts = [claim(key, **parts).text for key, holds in said.items() if holds]
+    return Section("instead", f"Before {before}: the noise drowns the values", [texts], "box instead")
 
 
-def error_pictures(certificate: Fields, /) -> list[str]:
-    """A picture for each of the first columns whose noise can be compared with something."""
-    found = list(certificate.estimated.items())[:_MOST_PICTURES]
+def error_figures(certificate: Fields, /) -> list[Bars]:
+    """A figure for each of the first columns whose noise can be compared with something."""
     return [
-        error_picture(
-            f"error-{k}",
+        error_figure(
             name,
             error=certificate.expected_error[name],
             spread=(one.spread, one.texts[0]),
             constant=(one.constant_error, one.texts[1]),
         )
-        for k, (name, one) in enumerate(found)
+        for name, one in list(certificate.estimated.items())[:MOST_FIGURES]
     ]
 
 
-def error_picture(
-    key: str, name: str, /, *, error: float, spread: tuple[float, str] | None, constant: tuple[float, str]
-) -> str:
+def error_figure(name: str, /, *, error: float, spread: tuple[float, str] | None, constant: tuple[float, str]) -> Bars:
     """The mean error of a column beside that of one constant, and beside its spread where it has one."""
     rows = [
         Bar(label="mean error of a released value", value=error, text=f"{error:.3g}"),
-        Bar(label="error of one constant instead", value=constant[0], text=constant[1], soft=True),
+        Bar(label="error of one constant instead", value=constant[0], text=constant[1], kind="rest"),
     ]
     if spread is not None:
-        rows.append(Bar(label="spread of the column", value=spread[0], text=spread[1], soft=True))
-    return bars(key, f"Error of {shown(name)}, in its units", rows)
+        rows.append(Bar(label="spread of the column", value=spread[0], text=spread[1], kind="rest"))
+    units = "in its units" if spread else "in its units; of labels the share that changes"
+    return Bars(title=f"Error of {shown(name)}, {units}", bars=rows)
+
+
+def loss_figure(title: str, rows: Sequence[tuple[str, float, str]], /, *, asked: float) -> Bars:
+    """Under which laws what is lost, with a line at what was asked for; in red that of rows that lose more."""
+    bars = [
+        Bar(label=laws, value=value, text=text, kind="alarm" if laws == _OF_ROWS else "rest" if k else "bar")
+        for k, (laws, value, text) in enumerate(rows)
+    ]
+    return Bars(title=f"{title}; the line is what was asked for", bars=bars, mark=asked)
 
 
 def robustness(certificate: Fields, /) -> list[tuple[str, float, str]]:
@@ -176,17 +190,14 @@ def robustness(certificate: Fields, /) -> list[tuple[str, float, str]]:
     return rows
 
 
-def robustness_picture(certificate: Fields, /) -> str:
-    """The same as bars, with a line at what was asked for."""
+def robustness_figure(certificate: Fields, /) -> Bars | None:
+    """The same as bars; None where there is nothing to compare."""
     what = "Delta at this epsilon" if certificate.delta else "Pure loss"
-    rows = [row for row in robustness(certificate) if not math.isnan(row[1])]
     aside = bool(certificate.delta or certificate.table)  # of another measure, or far off the picture
-    comparable = [row for row in rows if not (aside and row[0] == _ANY_LEVELS)]
-    if len(comparable) < 2:
-        return ""
-    bars_of = [
-        Bar(label=laws, value=value, text=text.partition(",")[0], soft=k > 0, alarm=laws == _OF_ROWS)
-        for k, (laws, value, text) in enumerate(comparable)
+    rows = [
+        (laws, value, text.partition(",")[0])
+        for laws, value, text in robustness(certificate)
+        if not (math.isnan(value) or (aside and laws == _ANY_LEVELS))
     ]
     asked = certificate.delta or certificate.epsilon
-    return bars("robust", f"{what} under wider laws; the line is what was asked for", bars_of, mark=asked)
+    return None if len(rows) < 2 else loss_figure(f"{what} under wider laws", rows, asked=asked)

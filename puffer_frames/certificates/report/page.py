@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from puffer_frames.certificates.about import today
 from puffer_frames.certificates.fields import Fields
@@ -15,22 +15,10 @@ from puffer_frames.certificates.report.checklist import checklist
 from puffer_frames.certificates.report.columns import (
     column_heads,
     column_rows,
-    error_pictures,
+    error_figures,
     instead,
     robustness,
-    robustness_picture,
-)
-from puffer_frames.certificates.report.markup import (
-    Bar,
-    aside,
-    bars,
-    beside,
-    items,
-    named_rows,
-    page,
-    paragraph,
-    section,
-    table,
+    robustness_figure,
 )
 from puffer_frames.certificates.report.words import NOT_SAID, Claim, claim, stated
 from puffer_frames.certificates.statement import of_kind
@@ -45,7 +33,18 @@ from puffer_frames.certificates.text import (
     what_text,
 )
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
-from puffer_frames.numbers.presentation import at_most, plain, shown, shown_names
+from puffer_frames.numbers.presentation import (
+    Bar,
+    Bars,
+    Section,
+    Table,
+    as_page,
+    as_sections,
+    at_most,
+    plain,
+    shown,
+    shown_names,
+)
 
 BEFORE = 0.1
 """What a reader holds of one secret before the release, in the example."""
@@ -99,50 +98,8 @@ MOST_RELEASES = 12
 """The most releases that are listed: the last ones."""
 
 
-class Entry(Protocol):
-    """A release in a ledger."""
-
-    @property
-    def state(self) -> str: ...
-
-    @property
-    def time(self) -> str: ...
-
-    @property
-    def dataset(self) -> str: ...
-
-    @property
-    def certificate(self) -> Any: ...
-
-
-@runtime_checkable
-class Book(Protocol):
-    """What `puffer_frames.ledger` reads."""
-
-    def entries(self) -> Sequence[Entry]: ...
-
-    def total(self, *, dataset: str | None = None) -> Any: ...
-
-
-@runtime_checkable
-class Test(Protocol):
-    """What a test of a release says of itself; its text may hold statistics of the table."""
-
-    @property
-    def passed(self) -> bool: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Releases:
-    """The releases of one data set."""
-
-    heads: tuple[str, ...] = ("When", "Columns", "Secret", "Epsilon", "Delta", "State")
-    rows: tuple[tuple[str, ...], ...]
-    claims: tuple[Claim, ...]
-
-
-def releases_of(certificate: Fields, ledger: object, /) -> Releases:
-    """The releases of the certificate's data set, which may be published; of no other one.
+def releases_of(certificate: Fields, ledger: Any, /) -> list[Any]:
+    """The last releases of the certificate's data set, which may be published, and what they are together.
 
     Raises
     ------
@@ -153,33 +110,40 @@ def releases_of(certificate: Fields, ledger: object, /) -> Releases:
     LedgerError
         For a line that no release has written.
     """
-    if not isinstance(ledger, Book):
+    if ledger is None:
+        return [claim("ledger-none")]
+    if not (hasattr(ledger, "entries") and hasattr(ledger, "total")):
         raise ArgumentTypeError(
             "ledger",
             rule="a Ledger",
             got=f"a {type(ledger).__name__}",
             hint='Write ledger=puffer_frames.ledger("releases.jsonl").',
         )
-    found = [one for one in ledger.entries() if certificate.dataset and one.dataset == certificate.dataset]
-    if not found:
+    entries = [entry for entry in ledger.entries() if certificate.dataset and entry.dataset == certificate.dataset]
+    if not entries:
         raise ArgumentError(
             "ledger",
             rule="one with releases of the data set that the certificate names",
             got="one without" if certificate.dataset else "a certificate that names no data set",
             hint='Say about={"dataset": ...} when you release.',
         )
-    claims = [_total(ledger, certificate.dataset or "")]
-    if not any(one.certificate.fingerprint == certificate.fingerprint for one in found):
-        claims.append(claim("ledger-lacks"))
-    return Releases(rows=tuple(map(_row, found[-MOST_RELEASES:])), claims=(*claims, claim("ledger-only")))
+    listed = entries[-MOST_RELEASES:]
+    rows = [(entry.time, *_of_entry(entry.certificate), entry.state) for entry in listed]
+    heads = ("When", "Columns", "Secret", "Epsilon", "Delta", "State")
+    lacks = not any(entry.certificate.fingerprint == certificate.fingerprint for entry in entries)
+    return [
+        Table(rows, "The last releases of this data set", heads),
+        _total(ledger, certificate.dataset or ""),
+        *[claim("ledger-lacks")] * lacks,
+        claim("ledger-only"),
+    ]
 
 
-def _row(one: Entry) -> tuple[str, ...]:
-    of = one.certificate
-    return (one.time, shown_names(of.public), shown_names(of.secret), plain(of.epsilon), plain(of.delta), one.state)
+def _of_entry(one: Fields) -> tuple[str, ...]:
+    return shown_names(one.public), shown_names(one.secret), plain(one.epsilon), plain(one.delta)
 
 
-def _total(ledger: Book, dataset: str) -> Claim:
+def _total(ledger: Any, dataset: str) -> Claim:
     try:
         found = ledger.total(dataset=dataset)
     except CalibrationError as error:
@@ -200,14 +164,15 @@ def audit_claim(audit: object, /) -> Claim:
     """
     if audit is None:
         return claim("audit-none")
-    if not isinstance(audit, Test) or not isinstance(audit.passed, bool):
+    passed = getattr(audit, "passed", None)
+    if not isinstance(passed, bool):
         raise ArgumentTypeError(
             "audit",
             rule="a report with `passed`, true or false",
             got=f"a {type(audit).__name__}",
             hint="Give what the audit of this release has returned.",
         )
-    return claim("audit-passed" if audit.passed else "audit-failed", kind=type(audit).__name__)
+    return claim("audit-passed" if passed else "audit-failed", kind=type(audit).__name__)
 
 
 _PAPERS: Mapping[str, str] = {
@@ -268,12 +233,14 @@ def _of_noise(certificate: Fields) -> list[tuple[str, list[Claim]]]:
         return [*found, (shown_names(plain), [claim("use-heavy")])]
     if plain:
         sizes = [_variances(certificate, name) for name in plain]
-        said = [claim("use-noise", variance=", ".join(text for text, _ in sizes))]
+        names = [f" ({shown(name)})" * (len(plain) > 1) for name in plain]
+        listed = ", ".join(text + name for (text, _), name in zip(sizes, names, strict=True))
+        said = [claim("use-noise", variance=listed)]
         spreads = [certificate.estimated.get(name) for name in plain]
         if all(one is not None for one in spreads) and not certificate.strata:
             shares = [
-                "no known share" if one.spread_is_bound else f"{one.spread**2 / (one.spread**2 + size):.2g}"
-                for one, (_, size) in zip(spreads, sizes, strict=True)
+                ("an unknown number" if one.spread_is_bound else f"{one.spread**2 / (one.spread**2 + size):.2g}") + name
+                for one, (_, size), name in zip(spreads, sizes, names, strict=True)
                 if one is not None
             ]
             said.append(claim("use-slope", share=", ".join(shares)))
@@ -313,6 +280,7 @@ _ROBUST = (
         "joint-rule",
         "channel-radius",
         "channel-reader",
+        "table-readers",
         "observed-exceeds",
         "observed-unknown",
         "unit-any",
@@ -352,43 +320,45 @@ def certificate_page(
     """
     _check_text(justification)
     tested = audit_claim(audit)
-    others = None if ledger is None else releases_of(certificate, ledger)
+    others = releases_of(certificate, ledger)
     notice = " ".join(one.text for one in stated(certificate, ("warning-seed",)))
-    audit_notice = tested.text if isinstance(audit, Test) and not audit.passed else ""
-    questions = checklist(certificate, justification=justification, audit=tested)
-    parts = [
-        _instead(certificate),
-        _warned(certificate, but=notice),
-        _released(certificate),
-        _promise(certificate),
-        _columns(certificate),
-        _robust(certificate),
-        section("open", "What is NOT protected", items(_open(certificate)), kind="box"),
-        section("use", "How to use this file", *_use(certificate)),
-        beside(
-            section("others", "Releases so far", _releases(others)),
-            section("audit", "Test of the release", paragraph(tested.text)),
-        ),
-        section("signature", "Signature", *_signature(certificate, digest), kind="keep"),
-        section(
-            "checklist",
-            "Checklist",
-            table(
-                ("Question", "Asked in", "Answer, and on what ground"),
-                questions,
-                kind="asked",
-                caption="After NIST SP 800-226 and ISO/IEC 27559:2022 (ISO). Neither body has reviewed this page.",
+    warnings = [text for text in warning_texts(certificate) if text != notice]  # the first line has that one
+    body = as_sections(
+        [
+            _instead(certificate),
+            Section("warnings", "Warnings", [warnings], "box warnings") if warnings else None,
+            _released(certificate),
+            _promise(certificate),
+            _columns(certificate),
+            _robust(certificate),
+            Section("open", "What is NOT protected", [_open(certificate)], "box"),
+            Section("use", "How to use this file", _use(certificate)),
+            (Section("others", "Releases so far", others), Section("audit", "Test of the release", [tested])),
+            Section("signature", "Signature", _signature(certificate, digest), "keep"),
+            Section(
+                "checklist",
+                "Checklist",
+                [
+                    Table(
+                        checklist(certificate, justification=justification, audit=tested),
+                        "After NIST SP 800-226 and ISO/IEC 27559:2022 (ISO). Neither body has reviewed this page.",
+                        ("Question", "Asked in", "Answer, and on what ground"),
+                        "asked",
+                    )
+                ],
+                "small",
             ),
-            kind="small",
-        ),
-        section("annex", "Technical annex", _annex(certificate), kind="small"),
+            Section("annex", "Technical annex", [_annex(certificate)], "small"),
+        ]
+    )
+    last = [
+        Section("words", "Words of this page", [_words(body)], "small"),
+        Section("references", "References", [references(certificate)], "small"),
     ]
-    return page(
+    return as_page(
         certificate_title(certificate) + ": NOT PRIVATE" * certificate.reproducible,
-        *parts,
-        _words(" ".join(parts)),
-        section("references", "References", items(references(certificate)), kind="small"),
-        notice=" ".join(filter(None, (notice, audit_notice))),
+        body + as_sections(last),
+        notice=" ".join(filter(None, (notice, tested.text if getattr(audit, "passed", True) is False else ""))),
     )
 
 
@@ -405,78 +375,91 @@ _WORDS = {
 """Words that are explained where a page has them."""
 
 
-def _words(text: str) -> str:
+def _words(text: str) -> list[str]:
     found = {key: word for key, (word, form) in _WORDS.items() if re.search(rf"\b({form})\b", text, re.IGNORECASE)}
-    listed = items(f"{word}: {claim(f'word-{key}').text}" for key, word in found.items())
-    return section("words", "Words of this page", listed, kind="small")
+    return [f"{word}: {claim(f'word-{key}').text}" for key, word in found.items()]
 
 
-def _instead(certificate: Fields) -> str:
+def _instead(certificate: Fields) -> Section | None:
     """What to do before all else where the noise drowns the values."""
     found = {name: certificate.estimated[name] for name in certificate.useless}
-    claims = instead(
+    return instead(
         {name: (certificate.expected_error[name], one.constant_error, one.texts[1]) for name, one in found.items()},
+        before="you sign",
         columns=len(certificate.public),
         one_draw=not (certificate.unit or certificate.given or certificate.refines or certificate.releases > 1),
         means=certificate.noise in _VARIANCES,
     )
-    title = "Before you sign: the noise drowns the values"
-    return section("instead", title, items(one.text for one in claims), kind="box instead") if claims else ""
 
 
-def _warned(certificate: Fields, *, but: str) -> str:
-    """What warns of this release, in red, but for what the first line says."""
-    texts = [text for text in warning_texts(certificate) if text != but]
-    return section("warnings", "Warnings", items(texts), kind="box warnings") if texts else ""
-
-
-def _released(certificate: Fields) -> str:
+def _released(certificate: Fields) -> Section:
     about = [(label, shown(getattr(certificate, name) or NOT_SAID)) for name, label in _ABOUT.items()]
     found = dict(certificate_rows(certificate))
     rows = [*about, ("Released", found["released"]), ("Protects", certificate.subject)]
-    if "not released" in found:
-        rows.append(("Left out", found["not released"]))
-    if "covers" in found:
-        rows.append(("Secrets", found["covers"]))
-    if certificate.rarest is not None:
-        rows.append(("Smallest group", _rarest(certificate.rarest).text))
-    table_of = named_rows(rows, caption="What the issuer says, and what the certificate holds", kind="about")
-    said = paragraph(claim("about-how").text) if any(text == NOT_SAID for _, text in about) else ""
-    changed = paragraph(claim("changed").text) if certificate.derived else ""
-    return section("released", "What was released", table_of, said, changed)
+    labels = {"Left out": "not released", "Secrets": "covers"}
+    rows += [(label, found[name]) for label, name in labels.items() if name in found]
+    if (fewest := certificate.rarest) is not None:
+        size = claim("smallest-group", rows=f"{fewest:,}") if fewest else claim("smallest-few")
+        rows.append(("Smallest group", size.text))
+    parts: list[Any] = [Table(rows, "What the issuer says, and what the certificate holds", kind="about")]
+    said = {"about-how": any(text == NOT_SAID for _, text in about), "changed": certificate.derived}
+    return Section("released", "What was released", [*parts, *(claim(key) for key, holds in said.items() if holds)])
 
 
-def _rarest(rows: int) -> Claim:
-    return claim("smallest-group", rows=f"{rows:,}") if rows else claim("smallest-few")
-
-
-def _promise(certificate: Fields) -> str:
+def _promise(certificate: Fields) -> Section:
     if certificate.reproducible:
-        return section("promise", "The promise", paragraph(claim("no-promise").text, kind="lead"))
-    meaning = meaning_text(certificate)
-    whom, what = _whom(certificate), _what(certificate)
-    most = headline(certificate)
-    said, found = promise_claims(most.epsilon, most.delta, whom=whom, what=what, secrets=_two_secrets(certificate))
-    if math.isinf(most.epsilon):
-        said = []
-    return section(
-        "promise",
-        "The promise",
-        aside(odds_picture(found, alarm=most.exceeds)),
-        paragraph(meaning[:1].upper() + meaning[1:] + ".", kind="lead alarm" if most.exceeds else "lead"),
-        *(paragraph(one.text) for one in stated(certificate, BELIEVED)),
-        *([] if most.exceeds else [paragraph(claim("sure" if is_proved(certificate) else "less-sure").text)]),
-        *(paragraph(one.text) for one in said),
-        *(paragraph(one.text) for one in stated(certificate, _TRIED)),
-        paragraph(claim("no-end").text),
-        paragraph(" ".join(claim(key).text for key in ("not-dp", "not-anonymous")[: 2 - certificate.answers])),
+        return Section("promise", "The promise", [claim("no-promise")], "lead")
+    meaning, most = meaning_text(certificate), headline(certificate)
+    what, whom = what_text(certificate), "of what is protected" if certificate.answers else ""
+    if certificate.kept and not certificate.answers:
+        what = what.replace("released value", "noisy value")  # beside kept columns the promise is about these alone
+    said, figure = promise_claims(
+        certificate.unit,
+        certificate.given,
+        epsilon=most.epsilon,
+        delta=most.delta,
+        what=what,
+        whom=whom,
+        secrets=_two_secrets(certificate),
+        alarm=most.exceeds,
     )
+    parts = [
+        figure,
+        meaning[:1].upper() + meaning[1:] + ".",
+        *stated(certificate, BELIEVED),
+        *([] if most.exceeds else [claim("sure" if is_proved(certificate) else "less-sure")]),
+        *([] if math.isinf(most.epsilon) else said),
+        *stated(certificate, _TRIED),
+        claim("no-end"),
+        " ".join(claim(key).text for key in ("not-dp", "not-anonymous")[: 2 - certificate.answers]),
+    ]
+    return Section("promise", "The promise", parts, "lead alarm" if most.exceeds else "lead")
 
 
 def promise_claims(
-    epsilon: float, delta: float, /, *, whom: str, what: str, secrets: tuple[str, str] | None = None
-) -> tuple[list[Claim], Example]:
-    """The promise by an example of one person, and the figures of it; `secrets` are two that are compared."""
+    unit: str | None,
+    given: Sequence[str],
+    /,
+    *,
+    epsilon: float,
+    delta: float,
+    what: str,
+    whom: str = "",
+    secrets: tuple[str, str] | None = None,
+    alarm: bool = False,
+) -> tuple[list[Claim], Bars]:
+    """The promise by an example of one person, and its figure: what a reader holds before and after.
+
+    - `unit`, `given`: Names of columns, for a promise about all rows of a unit, and among rows with the same values.
+    - `what`: What a reader looks at.
+    - `whom`: Of whom the reader knows nothing else; by default of one record or unit.
+    - `secrets`: Two that are compared.
+    - `alarm`: Whether it is more than was asked for.
+    """
+    whom = whom or f"of one {shown(unit) if unit else 'record'}"
+    if given:
+        names = shown_names(given)
+        whom, what = f"{whom} but its {names}", f"{what}, among records with the same {names},"
     found = example(epsilon, delta)
     first, second = secrets or ("one of two protected secrets", "the other")
     parts = {"whom": whom, "what": what, "after": in_100(found.after), "first": first, "second": second}
@@ -484,17 +467,13 @@ def promise_claims(
     told = claim("example", **parts)
     if delta:
         told = claim("example-delta", **parts, chance=f"{found.chance:.3g}")
-    return [told, claim("seen", what=what, seen=in_100(found.seen))], found
-
-
-def odds_picture(found: Example, /, *, alarm: bool = False) -> str:
-    """What a reader holds before and after; in red where it is more than was asked for."""
-    rows = [
-        Bar(label="before", value=BEFORE, text=f"{in_100(BEFORE)} in 100", soft=True),
-        Bar(label="after, at most", value=found.after, text=f"{in_100(found.after)} in 100", alarm=alarm),
-    ]
+    after = f"{in_100(found.after)} in 100"
+    bars = (
+        Bar(label="before", value=BEFORE, text=f"{in_100(BEFORE)} in 100", kind="rest"),
+        Bar(label="after, at most", value=found.after, text=after, kind="alarm" if alarm else "bar"),
+    )
     title = "How likely a reader may take one secret to be; the whole width is certainty"
-    return bars("odds", title, rows, largest=1.0)
+    return [told, claim("seen", what=what, seen=in_100(found.seen))], Bars(title=title, bars=bars, largest=1.0)
 
 
 def _two_secrets(certificate: Fields) -> tuple[str, str] | None:
@@ -519,77 +498,45 @@ def _open(certificate: Fields) -> list[str]:
     return [*first, *found, *([] if certificate.rarest is None else [claim("smallest-tells").text])]
 
 
-def _use(certificate: Fields) -> list[str]:
+def _use(certificate: Fields) -> list[Any]:
     """What a receiver has to know before computing anything."""
     rows = [(names, " ".join(one.text for one in found)) for names, found in use_of(certificate)]
     if not rows:
         said = "The answers are estimates already: where a scale is beside one, its noise has it, and the mean 0."
-        return [paragraph(" ".join([said, *(one.text for one in stated(certificate, ("quotient",)))]))]
-    call = [paragraph(claim("use-call").text)] if can_be_estimated(certificate) else []
-    return [named_rows(rows, caption="Before you compute anything from the released columns"), *call]
+        return [" ".join([said, *(one.text for one in stated(certificate, ("quotient",)))])]
+    call = [claim("use-call")] if can_be_estimated(certificate) else []
+    return [Table(rows, "Before you compute anything from the released columns"), *call]
 
 
-def _whom(certificate: Fields) -> str:
-    if certificate.answers:
-        return "of what is protected"
-    given = f" but its {shown_names(certificate.given)}" if certificate.given else ""
-    return (f"of one {shown(certificate.unit)}" if certificate.unit else "of one record") + given
-
-
-def _what(certificate: Fields) -> str:
-    """What the promise is about: beside kept columns the noisy values alone, among rows with the same given values."""
-    if certificate.answers:
-        return what_text(certificate)
-    given = f", among records with the same {shown_names(certificate.given)}," if certificate.given else ""
-    return (
-        what_text(certificate).replace("released value", "noisy value" if certificate.kept else "released value")
-        + given
-    )
-
-
-def _columns(certificate: Fields) -> str:
+def _columns(certificate: Fields) -> Section:
     caption = "In the units of each column"
     if certificate.scales:
         caption += "; spread and error of a constant are estimated from the released values"
     if certificate.changed:
         caption = "Under the fitted network. Numbers are grouped into cells; a change is a move to another cell"
-    return section(
-        "columns",
-        "Columns, and their error",
-        table(column_heads(certificate), column_rows(certificate), caption=caption, kind="numbers"),
-        *(paragraph(one.text) for one in stated(certificate, ("table-changed",))),
-        beside(*error_pictures(certificate)),
-    )
+    parts = [
+        Table(column_rows(certificate), caption, column_heads(certificate), "numbers"),
+        *stated(certificate, ("table-changed",)),
+        error_figures(certificate),
+    ]
+    return Section("columns", "Columns, and their error", parts)
 
 
-def _robust(certificate: Fields) -> str:
-    what = "delta at this epsilon" if certificate.delta else "pure loss"
+def _robust(certificate: Fields) -> Section:
     found = robustness(certificate)
     alone = len(certificate.scales) > 1 and len(found) > 1 and not certificate.facts.whole_rows
     of = "of each column alone" if alone else "of the release"
-    return section(
-        "robust",
-        "How robust the promise is",
-        aside(robustness_picture(certificate)),
-        table(("Under", "Lost"), [(laws, text) for laws, _, text in found], caption=_lost(what, of), kind="fit"),
-        *(paragraph(one.text) for one in stated(certificate, _ROBUST)),
-    )
+    of += "; under other networks, that of all but 1 % of rows" * bool(certificate.table)
+    what, meaning = "pure loss", ". A loss of x: odds change by a factor of at most e^x"
+    if certificate.delta:
+        what, meaning = "delta at this epsilon", ""
+    caption = f"The largest {what} {of}, rounded up{meaning}"
+    rows = Table([(laws, text) for laws, _, text in found], caption, ("Under", "Lost"), "fit")
+    parts = [robustness_figure(certificate), rows, *stated(certificate, _ROBUST)]
+    return Section("robust", "How robust the promise is", parts)
 
 
-def _lost(what: str, of: str) -> str:
-    meaning = "" if what.startswith("delta") else ". A loss of x: odds change by a factor of at most e^x"
-    return f"The largest {what} {of}, rounded up{meaning}"
-
-
-def _releases(found: Releases | None) -> str:
-    if found is None:
-        return paragraph(claim("ledger-none").text)
-    listed = table(found.heads, found.rows, caption="The last releases of this data set")
-    return listed + "".join(paragraph(one.text) for one in found.claims)
-
-
-def _signature(certificate: Fields, digest: tuple[str, str] | None) -> list[str]:
-    state = claim("signed" if certificate.signature else "unsigned")
+def _signature(certificate: Fields, digest: tuple[str, str] | None) -> list[Any]:
     rows = [
         ("This page was made", f"{today()}; puffer_frames {certificate.version}"),
         ("Fingerprint of the release", certificate.fingerprint),
@@ -599,28 +546,23 @@ def _signature(certificate: Fields, digest: tuple[str, str] | None) -> list[str]
     if digest is not None:
         rows += [(f"SHA-256 of {shown(digest[0])}", digest[1]), ("To check its bytes", f"sha256sum {name}")]
     rows.append(("To check its columns and values", f"puffer verify {name}{key}"))
-    lines = [(line, "") for line in ("Decision: publish, or not", "Name, date, signature")]
-    blank = named_rows(lines, caption="To sign by hand", kind="sign")
-    return [paragraph(state.text), named_rows(rows, caption="To compare with the file that you have"), blank]
+    return [
+        claim("signed" if certificate.signature else "unsigned"),
+        Table(rows, "To compare with the file that you have"),
+        Table([("Decision: publish, or not", ""), ("Name, date, signature", "")], "To sign by hand", kind="sign"),
+    ]
 
 
-def _annex(certificate: Fields) -> str:
-    """Rows of the certificate's text that no part above has."""
-    label, rows = "", []
+def _annex(certificate: Fields) -> Table:
+    """Rows of the certificate's text that no part above has, texts of one label in one row."""
+    label, rows = "", dict[str, list[str]]()
     above = {one.text for one in stated(certificate, _ROBUST if certificate.reproducible else (*BELIEVED, *_ROBUST))}
     for name, text in certificate_rows(certificate):
         label = name or label
         if label in _ANNEX and text not in above and not (certificate.table and label == "measured"):
-            rows.append((name or label, text))
-    return named_rows(_joined(rows), caption="All that the certificate says beside the parts above")
-
-
-def _joined(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Texts of one label in one row."""
-    found: dict[str, list[str]] = {}
-    for label, text in rows:
-        found.setdefault(label, []).append(text)
-    return [(label, "\n".join(texts)) for label, texts in found.items()]
+            rows.setdefault(label, []).append(text)
+    listed = [(label, "\n".join(texts)) for label, texts in rows.items()]
+    return Table(listed, "All that the certificate says beside the parts above")
 
 
 def _check_text(justification: object) -> None:

@@ -51,8 +51,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "sure": (
         "proved",
-        "How sure: the bound is proved for readers with these beliefs, rounding of the arithmetic included. That no "
-        "reader knows more is assumed, and nothing here tests it.",
+        "How sure: the bound is proved for readers with these beliefs, and it allows for what the computer rounds. "
+        "That no reader knows more is assumed: nothing here tests it.",
     ),
     "less-sure": (
         "measured",
@@ -98,8 +98,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "use-slope": (
         "measured",
-        "The slope of a regression on this column alone comes out smaller than in the raw rows, times about {share}: "
-        "divide by that.",
+        "The slope of a regression on one such column alone comes out smaller than in the raw rows: divide it by about "
+        "{share}.",
     ),
     "use-heavy": (
         "technical",
@@ -137,7 +137,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     "use-unknown": (
         "not covered",
         "Levels are changed with probabilities that are not published: figures are biased, and nobody outside can say "
-        "by how much.",
+        "by how much. Where you need figures, ask for a release that publishes the probabilities, "
+        'mechanism=Channel(sees="value", publish_matrix=True).',
     ),
     "use-no-margins": (
         "not covered",

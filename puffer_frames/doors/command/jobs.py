@@ -307,7 +307,7 @@ def compared(request: Request, /) -> Outcome:
         rows = small_rows(compare(frame, **arguments))
     LOG.info("the comparison holds exact statistics of the table: keep it private")
     text = in_columns(rows, _SHOWN, write="{:.5g}".format)
-    return Outcome(status="compared", text=text, more={"input": str(source), "rows": [_plain(row) for row in rows]})
+    return Outcome(status="compared", text=text, more={"input": str(source), "rows": as_json(rows)})
 
 
 def release(request: Request, /) -> Outcome:
@@ -718,11 +718,6 @@ def _roles(arguments: Mapping[str, Any], kept: AnyPlan | None) -> TextRoles:
 def _samples(unit: Unit | None, /) -> bool:
     """Whether some rows of large units are left out, for which all rows must be in memory."""
     return unit is not None and unit.over == "sample"
-
-
-def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    """In JSON types."""
-    return as_json(row)
 
 
 def _inputs(request: Request) -> list[Path | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -131,10 +132,12 @@ def pairs(text: str, /, *, name: str) -> list[Any]:
     return found
 
 
-def bounds(text: str, /, *, name: str) -> tuple[float, float]:
-    """Two numbers, "0:100"."""
+def bounds(text: str, /, *, name: str) -> tuple[float | date, float | date]:
+    """Two numbers, "0:100", or two dates, "1950-01-01:1999-12-31"."""
     low, colon, high = text.partition(":")
     try:
+        if low.count("-") == high.count("-") == 2 and "e" not in text.lower():
+            return date.fromisoformat(low), date.fromisoformat(high)
         return float(low if colon else "x"), float(high)
     except ValueError:
         raise ArgumentError(

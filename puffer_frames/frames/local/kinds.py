@@ -23,6 +23,7 @@ from puffer_frames.frames.arrow import (
     stored_type,
 )
 from puffer_frames.frames.columns import Frame, Name, NativeFrame, check_column_names
+from puffer_frames.frames.dates import in_days
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.levels import (
     FIRST,
@@ -135,6 +136,11 @@ class ArrowTable(LocalTable):
             field = table.schema.field(place)
             table = table.set_column(place, field, pa.array(values, type=field.type))
         return ArrowTable(table)
+
+    def in_days(self, names: Collection[str], /) -> LocalTable:
+        """As the Polars frame that it is opened as."""
+        frame, dates = in_days(self.opened(), names)
+        return PolarsTable(frame.to_native()) if dates else self
 
     def to_arrow(self) -> Any:
         return self.native

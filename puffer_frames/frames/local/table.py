@@ -16,6 +16,7 @@ from puffer_frames.errors import ArgumentError, PufferWarning, RowOrderWarning
 from puffer_frames.frames.arrow import in_level_order
 from puffer_frames.frames.coded import Coded, Numbered, as_series, fits, in_order_of, natural, some_entries, used_levels
 from puffer_frames.frames.columns import Frame, Name, NativeFrame, column
+from puffer_frames.frames.dates import has_dates, in_days, with_dates
 from puffer_frames.frames.draws import Draws, Released
 from puffer_frames.frames.kept import check_depth
 from puffer_frames.frames.levels import check_level_names, is_trivial
@@ -38,6 +39,7 @@ from puffer_frames.frames.summary import count_in_cells, count_levels, count_row
 from puffer_frames.frames.tally import cells_of_rows
 from puffer_frames.frames.units import UnitColumns, UnitSizes
 from puffer_frames.noise.adding import Codes, Draw, Levels, Reals
+from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.stream import Numbers
 from puffer_frames.noise.usefulness import evenly
@@ -46,7 +48,7 @@ from puffer_frames.priors.series_rows import SeriesRows, UnitRows
 from puffer_frames.priors.summary import JointCounts, Level, LevelCounts, Summary
 
 
-def coded_column(frame: Frame, name: str, /) -> Coded:
+def coded_column(frame: Frame, name: str, /, *, most: int = MOST_LEVELS) -> Coded:
     """A checked column; raises ArgumentError for too many levels, ArgumentTypeError for categories of other types."""
     entries = column(frame, name)
     native = entries.to_native()
@@ -54,14 +56,14 @@ def coded_column(frame: Frame, name: str, /) -> Coded:
         places = native.cat.codes.to_numpy()
         categories = nw.from_native(pd.Series(native.cat.categories), series_only=True)
         found = [*levels_of(categories, name=name), None]
-        return Coded.numbered(np.where(places < 0, len(found) - 1, places), found, name=name)
+        return Coded.numbered(np.where(places < 0, len(found) - 1, places), found, name=name, most=most)
     try:
-        return Coded.of(entries.to_polars(), name=name)
+        return Coded.of(entries.to_polars(), name=name, most=most)
     except UnicodeEncodeError:  # text that UTF-8 cannot hold, and that pandas 2.2 takes for equal
         numbers: dict[Level, int] = {}
         entry_of = [None if null else str.__str__(entry) for entry, null in zip(native, native.isna(), strict=True)]
         places = np.array([numbers.setdefault(entry, len(numbers)) for entry in entry_of], dtype=np.int64)
-        return Coded.numbered(places, list(numbers), name=name)
+        return Coded.numbered(places, list(numbers), name=name, most=most)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,6 +307,10 @@ class LocalTable(ABC):
         """By its dtype; a column of objects is looked at."""
         return kind_of(column(self.opened(), name).dtype)
 
+    def has_dates(self, name: str, /) -> bool:
+        """By its dtype; a column of objects is looked at."""
+        return has_dates(column(self.opened(), name))
+
     @abstractmethod
     def opened(self) -> Frame:
         """The frame as narwhals has it, its columns named by text.
@@ -345,6 +351,11 @@ class LocalTable(ABC):
     def to_arrow(self) -> Any:
         """The frame as a PyArrow table, for a file."""
 
+    def in_days(self, names: Collection[str], /) -> LocalTable:
+        """With days in place of the dates of some columns."""
+        frame, dates = in_days(self.opened(), names)
+        return replace(self, native=frame.to_native()) if dates else self
+
     def kept_levels(self) -> tuple[str, ...]:
         """The levels of its index, where a release that keeps it releases them."""
         return ()
@@ -376,7 +387,8 @@ class LocalTable(ABC):
         opened = table.opened()
         if layout is not None:
             check_index(opened, layout.index)
-        frame = prepare(opened, roles, nulls=nulls)
+        frame, dates = in_days(opened, roles.numbers)
+        frame = prepare(frame, roles, nulls=nulls)
         if roles.capped is not None and roles.capped[0] in frame.columns:  # a table of a belief may have no units
             frame = capped(frame, *roles.capped)
         for name in roles.keep if layout is not None else ():
@@ -391,8 +403,9 @@ class LocalTable(ABC):
             layout=layout or RowOrder(),
             nulls=nulls,
             secrets=LocalSecrets.of(frame, roles.secret),
-            coded={name: coded_column(frame, name) for name in roles.coded},
+            coded={name: coded_column(frame, name, most=roles.most_levels) for name in roles.coded},
             numbers=row_numbers(frame, roles),
+            dates=dates,
         )
 
     def read_units(self, asked: UnitColumns, /) -> UnitRows:
@@ -400,7 +413,8 @@ class LocalTable(ABC):
 
     def unit_sizes(self, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str) -> UnitSizes:
         """From the rows of the units, as `units.local_unit_sizes`."""
-        return local_unit_sizes(self.opened(), unit=unit, groups=groups, values=values, nulls=nulls)
+        frame, _ = in_days(self.opened(), values)
+        return local_unit_sizes(frame, unit=unit, groups=groups, values=values, nulls=nulls)
 
     def read_series(self, asked: SeriesColumns, /) -> SeriesRows:
         return read_series(self.opened(), asked)
@@ -428,6 +442,8 @@ class LocalRows:
     """The columns of labels: they are read once, so that what is counted is what is released."""
     numbers: Numbers | None
     """Numbers of the rows; None for 0, 1, ..., n - 1."""
+    dates: Mapping[str, Any]
+    """Native dtypes of the columns of days that are dates in the table."""
 
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
         return {
@@ -453,7 +469,8 @@ class LocalRows:
         coded = self.coded[name]
         counted = count_codes(self.secrets, coded.codes)
         levels = [coded.levels[code] for code in counted["value"].to_list()]
-        return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls)
+        most = self.roles.most_levels
+        return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls, most=most)
 
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         labels = [name for name in names if name in self.roles.labels]
@@ -511,7 +528,7 @@ class LocalRows:
             index=self.layout.index,
             order=key.permutation(rows) if self.layout.shuffle else None,
         )
-        released = self.table.of(self.table.as_given(frame))
+        released = self.table.of(self.table.as_given(with_dates(frame, self.dates)))
         levels = released.kept_levels() if self.layout.index == "keep" else ()
         return Released(
             frame=released.native,

@@ -29,6 +29,7 @@ from puffer_frames.frames.counted_units import (
     least,
     numbered_entries,
 )
+from puffer_frames.frames.dates import dates_among, days, no_dates
 from puffer_frames.frames.draws import Draws, Released
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.local.kinds import PolarsTable
@@ -289,7 +290,8 @@ class LazyTable(PlanTable):
             self._check(layout)
         check_nulls(nulls, roles)
         roles.check_names(self.names)
-        roles.check_dtypes(self.schema)
+        dates = self._dates(roles)
+        roles.check_dtypes({**self.schema, **dict.fromkeys(dates, nw.Int64())})
         if layout is not None and not named and _UNORDERED.search(self.plan.explain(optimized=False)):
             raise ArgumentError(
                 "the plan",
@@ -300,7 +302,7 @@ class LazyTable(PlanTable):
         secrets, values = roles.plain("secret"), roles.plain("public")
         columns = [*(secrets | values).items(), *([(NUMBER, roles.row_id)] if roles.row_id is not None else [])]
         columns += roles.plain("keep").items()
-        rows = self.plan.select(self._named(name, alias) for alias, name in columns)
+        rows = self.plan.select(self._named(name, alias, dates) for alias, name in columns)
         if nulls == "drop":
             rows = rows.filter(*(_present(name, rows) for name in (*secrets, *values)))
         given = rows
@@ -321,10 +323,23 @@ class LazyTable(PlanTable):
         if named and (found.unnumbered or found.repeated):
             missing = int(given.select(pl.col(NUMBER).null_count()).collect(engine="streaming").item())
             roles.check_numbers(missing=missing, repeated=found.repeated, outside=missing < found.unnumbered)
-        return LazyRows(rows=rows, names=self.names, roles=roles, survey=found, nulls=nulls)
+        return LazyRows(rows=rows, names=self.names, roles=roles, survey=found, nulls=nulls, dates=dates)
 
-    def _named(self, name: str, alias: str) -> pl.Expr:
+    def _dates(self, roles: Roles) -> dict[str, pl.DataType]:
+        """The public columns of dates, and their dtypes; raises ColumnTypeError for times of the day."""
+        given = self.plan.collect_schema()
+        found = {name: given[name] for name in dates_among(self.schema, roles.numbers)}
+        for name in (name for name, dtype in found.items() if dtype != pl.Date):
+            moments = pl.nth(self.names.index(name))
+            other = self.plan.select((moments.cast(pl.Date).cast(found[name]) != moments).any())
+            if other.collect(engine="streaming").item():
+                raise no_dates(name, "times of the day")
+        return found
+
+    def _named(self, name: str, alias: str, dates: Collection[str]) -> pl.Expr:
         entries = pl.nth(self.names.index(name))
+        if name in dates and alias.startswith("public_"):
+            entries = days(entries)
         if self.schema[name].is_float() and not alias.startswith("keep_"):
             entries = entries.cast(pl.Float64)
             if alias.startswith("secret_"):
@@ -343,6 +358,8 @@ class LazyRows(CountedRows):
     survey: Survey
     """What one run found, and every other must repeat."""
     nulls: str
+    dates: Mapping[str, pl.DataType]
+    """Dtypes of the columns of days that are dates in the plan."""
 
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         """By one run, which is compared with the survey."""
@@ -360,7 +377,8 @@ class LazyRows(CountedRows):
         return compared.plan([*self.roles.plain("secret"), *named], over=watch.over).rename(named)
 
     def check_levels(self, name: str, /) -> None:
-        check_few_levels(self.survey.different[self.roles.coded.index(name)], name=name)
+        different = self.survey.different[self.roles.coded.index(name)]
+        check_few_levels(different, name=name, most=self.roles.most_levels)
 
     def counted(self, names: Mapping[str, str], cells: Mapping[str, Cells], /) -> nw.DataFrame[Any]:
         watch = Watch()
@@ -406,6 +424,7 @@ class LazyRows(CountedRows):
             checked=self._checked(),
             named=self.roles.row_id is not None,
             trace=self.survey.trace,
+            dates=self.dates,
         )
         return Released(frame=source.plan(), rows=self.survey.trace.rows, sample={}, fingerprint="")
 

@@ -15,6 +15,7 @@ from polars.io.plugins import register_io_source
 
 from puffer_frames.errors import CalibrationError, UncoveredFrameError, told_of
 from puffer_frames.frames.coded import released_dtype
+from puffer_frames.frames.dates import from_days, plain_numbers
 from puffer_frames.frames.draws import Draws, read_series, written_series
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.local.own import entries_alone, own_series
@@ -51,6 +52,8 @@ class Source:
     """How many of the first columns of `rows` are compared with the earlier run."""
     named: bool
     trace: Trace
+    dates: Mapping[str, pl.DataType] = field(default_factory=dict)
+    """Dtypes of the released columns of dates, which `rows` has in days."""
     asked: list[Callable[[], None]] = field(default_factory=list)
     """What raises where the release was withdrawn: asked in every run, whoever runs the plan."""
 
@@ -76,6 +79,8 @@ class Source:
         return found
 
     def _dtype(self, name: str, given: pl.DataType) -> pl.DataType:
+        if name in self.dates:
+            return self.dates[name]
         levels = self.draws.writes[name]
         return pl.Float64() if levels is None else released_dtype(given, levels, name=name)
 
@@ -124,6 +129,7 @@ class Source:
                 else self._kept(batch[name])
                 for name, own in self.columns.items()
             }
+            columns |= {own: from_days(columns[own].to_numpy(), dtype) for own, dtype in self.dates.items()}
             return sure, pl.DataFrame(columns)
 
         for sure, moved in ahead(map(move, self._compared(most))):
@@ -235,7 +241,7 @@ def sink_plan(
     def seen(batch: pl.DataFrame) -> None:
         taken.update(nw.from_native(batch, eager_only=True))
         for name, sample in parts.items():
-            sample.append(evenly(batch[name].to_numpy(), most=_SAMPLED).copy())
+            sample.append(evenly(plain_numbers(batch[name]), most=_SAMPLED).copy())
 
     def entry(_context: object) -> dict[str, str]:
         sample = {name: np.concatenate(values) for name, values in parts.items()}

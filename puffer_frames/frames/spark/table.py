@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NoReturn, TypeAlias, cast
 
 import narwhals.stable.v2 as nw
 import polars as pl
+import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from pyspark.sql.types import (
     ArrayType,
@@ -29,6 +30,7 @@ from puffer_frames.errors import ArgumentError, ArgumentTypeError, ColumnTypeErr
 from puffer_frames.frames.coded import Coded, Numbered, fits, known_levels, natural, some_entries
 from puffer_frames.frames.columns import NativeFrame, check_column_names, check_rows, rows_text
 from puffer_frames.frames.counted_units import ROWS, VALUE, VALUES, PlanTable, largest, least
+from puffer_frames.frames.dates import dates_among, no_dates
 from puffer_frames.frames.draws import NUMBER, PLACE_BITS, Draws, NoiseStep, Released
 from puffer_frames.frames.local.kinds import PandasTable
 from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, no_complete_row
@@ -62,6 +64,8 @@ def released_schema(rows: Any, step: NoiseStep, /) -> StructType:
         name, given = step.written.get(alias), rows.schema[alias].dataType
         if name is None:
             return _bare(given)
+        if name in step.dates:
+            return DateType() if pa.types.is_date(step.dates[name]) else TimestampNTZType()
         levels = writes[name]
         if levels is None:
             return DoubleType()
@@ -224,14 +228,17 @@ class SparkTable(PlanTable):
             self._check(layout)
         check_nulls(nulls, roles)
         roles.check_names(self.names)
-        roles.check_dtypes(self.schema)
+        dates = self._dates(roles)
+        roles.check_dtypes({**self.schema, **dict.fromkeys(dates, nw.Int64())})
         for name in roles.keep:
             own = self.native.schema[self.names.index(name)].dataType.simpleString()
             if "interval year" in own or "interval month" in own:  # Arrow carries no months to Python
                 hint = "Convert it to a number of months first."
                 raise ColumnTypeError(f"the column {name!r}", rule="of a type that Arrow has", got=own, hint=hint)
         columns = [self._column(name).alias(f"secret_{k}") for k, name in enumerate(roles.secret)]
-        columns += [self._column(name).alias(f"public_{k}") for k, name in enumerate(roles.public)]
+        for k, name in enumerate(roles.public):
+            own = F.unix_date(F.to_date(self._native(name))).cast("long") if name in dates else self._column(name)
+            columns.append(own.alias(f"public_{k}"))
         columns += [self._native(name).alias(f"keep_{k}") for k, name in enumerate(roles.keep)]
         if roles.row_id is not None:
             columns.append(self._native(roles.row_id).cast("long").alias(NUMBER))
@@ -250,7 +257,18 @@ class SparkTable(PlanTable):
         check_rows(found["rows"])
         if seed is not None:
             check_numbers(rows, roles, seed=seed, check=found[CHECK])
-        return SparkRows(rows=rows, names=self.names, roles=roles, found=found, seed=seed, nulls=nulls)
+        return SparkRows(rows=rows, names=self.names, roles=roles, found=found, seed=seed, nulls=nulls, dates=dates)
+
+    def _dates(self, roles: Roles) -> dict[str, pa.DataType]:
+        """The public columns of dates, as Arrow has them; raises ColumnTypeError for times of the day."""
+        names = dates_among(self.schema, roles.numbers)
+        moments = [name for name in names if isinstance(self.schema[name], nw.Datetime)]
+        for name in moments:
+            own = self._native(name)
+            other = self.frame.filter(F.to_date(own).cast("timestamp_ntz") != own)
+            if other.limit(1).count():
+                raise no_dates(name, "times of the day")
+        return {name: pa.timestamp("us") if name in moments else pa.date32() for name in names}
 
     def _native(self, name: str) -> Any:
         return F.col(f"c{self.names.index(name)}")
@@ -281,6 +299,7 @@ class SparkRows(CountedRows):
     seed: int | None
     """The seed of the rows' hash, where a column numbers the rows."""
     nulls: str
+    dates: Mapping[str, pa.DataType]
 
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         """Collected: the release compares the rows."""
@@ -296,7 +315,8 @@ class SparkRows(CountedRows):
         return self.rows.select(*self.roles.plain("secret"), *values, *self._hash())
 
     def check_levels(self, name: str, /) -> None:
-        check_estimate(self.found[f"different_{self.roles.public.index(name)}"], name=name)
+        different = self.found[f"different_{self.roles.public.index(name)}"]
+        check_estimate(different, name=name, most=self.roles.most_levels)
 
     def counted(self, names: Mapping[str, str], cells: Mapping[str, Cells], /) -> nw.DataFrame[Any]:
         table = self._table({alias: self.roles.public.index(name) for name, alias in names.items()})
@@ -343,7 +363,7 @@ class SparkRows(CountedRows):
         found = Draws.of(draws, public=self.roles.public)
         self._check_levels(found)
         firsts = None if named else first_numbers(self.rows)
-        step = NoiseStep.of(found, self.roles, names=self.names, firsts=firsts)
+        step = NoiseStep.of(found, self.roles, names=self.names, dates=self.dates, firsts=firsts)
         names = [name for name in self.names if name in (*self.roles.public, *self.roles.keep)]
         rows = self.rows.select(*step.columns)
         if named:

@@ -18,6 +18,7 @@ from puffer_frames.mechanisms.channel.best import FoundChannel, find
 from puffer_frames.mechanisms.channel.measure import Adversary, adversaries, largest_loss, loss_of_channel
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.channel.problem import (
+    MOST_MERGED,
     InputColumn,
     LevelTable,
     known_numbers,
@@ -52,7 +53,7 @@ def roles_of(roles: Roles, table: Table, /) -> Roles:
     coded = tuple(name for name in roles.public if table.kind_of(name) != "numbers")
     if len(roles.public) > 1:
         return roles.counting(coded)
-    return replace(roles, coded=coded)
+    return replace(roles, coded=coded, most_levels=MOST_MERGED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +103,9 @@ class Seen:
                 )
             if declared is not None and request.nulls == "level":  # which says that there may be a missing one
                 declared = tuple(dict.fromkeys((*declared, None)))
-            return label_column(self.found, options, declared=declared, merge_rare=request.merge_rare)
+            return label_column(
+                request.public[0], self.found, options, declared=declared, merge_rare=request.merge_rare
+            )
         if request.merge_rare is not None or request.nulls == "level":
             word = "merge_rare" if request.merge_rare is not None else "nulls"
             raise ArgumentError(word, rule="for a column of labels", got="numbers", hint="Leave it out.")

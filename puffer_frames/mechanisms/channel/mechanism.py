@@ -15,7 +15,7 @@ from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.summary import sorted_levels
-from puffer_frames.frames.table import CompleteRows, Table, open_table
+from puffer_frames.frames.table import CompleteRows, Table, frame_of, open_table
 from puffer_frames.loss.outcome import Verification, excess_text
 from puffer_frames.mechanisms.batch_report import (
     BEYOND,
@@ -33,12 +33,11 @@ from puffer_frames.mechanisms.channel.best import FoundChannel, best_of_subsets,
 from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit, Seen, roles_of
 from puffer_frames.mechanisms.channel.measure import Adversary, adversaries, loss_of_channel, loss_of_rows, reader_loss
 from puffer_frames.mechanisms.channel.options import Channel
-from puffer_frames.mechanisms.channel.problem import InputColumn, Law, LevelTable, Problem, cost_matrix
+from puffer_frames.mechanisms.channel.problem import MOST_MERGED, InputColumn, Law, LevelTable, Problem, cost_matrix
 from puffer_frames.mechanisms.channel.program import fault
 from puffer_frames.mechanisms.channel.text import (
     SOURCE,
     channel_figures,
-    channel_pictures,
     channel_record,
     channel_rows,
     channel_statements,
@@ -65,7 +64,6 @@ from puffer_frames.mechanisms.seam import (
     Release,
     Spread,
     as_epsilons,
-    as_points,
     from_file,
 )
 from puffer_frames.noise.adding import Draw
@@ -203,9 +201,6 @@ class FittedChannel(ChannelFit):
     def figures(self) -> PlanFigures:
         return channel_figures(self)
 
-    def pictures(self, plan: Owner, /) -> list[str]:
-        return channel_pictures(self)
-
     def compared_rows(self, told: ComparedRow, spreads: Mapping[str, Spread], seen: Seen, /) -> list[ComparedRow]:
         channel, target, largest = self.channel, self.request.target, self.largest_loss
         of_value = channel.lower_bound > 0 and not self.options.sees_secret  # else it bounds those that see both
@@ -333,7 +328,7 @@ class FittedChannel(ChannelFit):
                     bound=NO_BOUND if self.column.in_cells else channel.lower_bound,
                 )
             )
-        return as_points(points, CurvePoint, plan.library)
+        return frame_of(points, CurvePoint, library=plan.library)
 
     def profile(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
         """Delta against epsilon, under the observed law and those that the table does not refute."""
@@ -354,7 +349,7 @@ class FittedChannel(ChannelFit):
                         upper=found.upper,
                     )
                 )
-        return as_points(points, ProfilePoint, plan.library)
+        return frame_of(points, ProfilePoint, library=plan.library)
 
 
 class ChannelMechanism(Mechanism[Seen]):
@@ -431,7 +426,7 @@ def with_tables(request: Request, /, *, coded: tuple[str, ...]) -> Request:
 def _counted(frame: NativeFrame, request: Request, coded: tuple[str, ...]) -> Found:
     """Another table, as its rows are compared with those of the first."""
     together, roles = len(coded) > 1, Roles(secret=request.secret, public=request.public)
-    roles = roles.counting(coded) if together else replace(roles, coded=coded)
+    roles = roles.counting(coded) if together else replace(roles, coded=coded, most_levels=MOST_MERGED)
     rows = open_table(frame).complete(roles, nulls=request.nulls, layout=None)
     if together:
         return joint_levels(rows.level_counts(request.public[0]), own=len(request.secret))

@@ -14,7 +14,6 @@ from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.numbers.arguments import as_float, check_flag, check_word, described
 from puffer_frames.numbers.records import ELSEWHERE
 from puffer_frames.priors.prior import Secret
-from puffer_frames.priors.summary import Level
 
 RadiusArgument: TypeAlias = Literal["auto"] | float | Mapping[Secret, float]
 CostArgument: TypeAlias = (
@@ -223,8 +222,3 @@ def _is_share(value: object) -> bool:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(as_float(cast(float, value)))
-
-
-def label_text(level: Level, /) -> str:
-    """A level as it is shown."""
-    return "missing" if level is None else str(level)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, RareLevelsWarning, warn
 from puffer_frames.frames.columns import LARGEST_INTEGER
+from puffer_frames.frames.summary import too_many_levels
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.numbers.arguments import Target
@@ -234,6 +235,8 @@ class Problem:
         return float(self.pooled @ (matrix * self.cost).sum(axis=1))
 
 
+MOST_MERGED = 2**16 - 1
+"""So many levels may be merged into few: as many as 16 bits tell apart, beside any other."""
 LevelTable = Mapping[Secret, NDArray[np.int64]]
 
 
@@ -307,7 +310,13 @@ class InputColumn:
 
 
 def label_column(
-    found: LevelCounts, options: Channel, /, *, declared: Sequence[Level] | None, merge_rare: int | None
+    name: str,
+    found: LevelCounts,
+    options: Channel,
+    /,
+    *,
+    declared: Sequence[Level] | None,
+    merge_rare: int | None,
 ) -> InputColumn:
     """A column of labels.
 
@@ -329,12 +338,12 @@ def label_column(
     rows = dict.fromkeys(levels, 0)
     for k, level in enumerate(found.levels):
         rows[level] = sum(int(counts[k]) for counts in found.counts.values())
-    rare = [level for level in levels if level is not None and merge_rare is not None and rows[level] < merge_rare]
+    rare = {level for level in levels if level is not None and merge_rare is not None and rows[level] < merge_rare}
     inputs = [level for level in levels if level not in rare]
     if rare and OTHER not in inputs:
         inputs.append(OTHER)
+    _check_few(inputs, levels, rows, name=name)
     codes = {level: inputs.index(OTHER if level in rare else level) for level in levels}
-    _check_number(len(inputs))
     few = tuple(level for level in found.levels if level not in rare and rows[level] < RARE)
     if few:
         warn(RareLevelsWarning(few, fewest=RARE))
@@ -346,6 +355,25 @@ def label_column(
         codes=codes,
     )
     return replace(column, counts=column.labelled(found))
+
+
+def _check_few(inputs: Sequence[Level], levels: Sequence[Level], rows: Mapping[Level, int], *, name: str) -> None:
+    """Raise ArgumentError for too many levels, and say which of them to merge, where that leaves some."""
+    if len(inputs) > MOST_LEVELS:
+        often = sorted((rows[level] for level in levels), reverse=True)
+        least = often[MOST_LEVELS - 1] + 1
+        raise too_many_levels(
+            name,
+            seen=levels,
+            hint=f"Say mechanism=Channel(merge_rare={least}) to release levels of fewer rows as one, {OTHER!r}, or a "
+            "coarser column. Leave out names and identifiers."
+            if often[0] >= least
+            else "Leave out names and identifiers, or release a coarser column.",
+        )
+    if len(inputs) < 2 <= len(levels):
+        got, hint = "more rows than any has, or all but one", "Say fewer rows, or leave it out."
+        raise ArgumentError("merge_rare", rule="of so few rows that two levels are left", got=got, hint=hint)
+    _check_number(len(inputs))
 
 
 def tuple_column(

@@ -1,4 +1,4 @@
-"""What a channel says: the sentences and the record of a release; titled rows of text and pictures of a plan."""
+"""What a channel says: the sentences and the record of a release; titled rows of text and figures of a plan."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ from puffer_frames.certificates.statement import Statement
 from puffer_frames.certificates.text import COSTS, odds_of
 from puffer_frames.loss.outcome import Verification, measured_text
 from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit
-from puffer_frames.mechanisms.channel.options import label_text
 from puffer_frames.mechanisms.channel.problem import cost_word
-from puffer_frames.mechanisms.seam import ColumnError, Compared, PlanFigures, Release, loss_bars, loss_of
+from puffer_frames.mechanisms.seam import ColumnError, Compared, PlanFigures, Release, loss_of, rows_text
 from puffer_frames.numbers.presentation import (
     Rows,
     at_most,
-    bars,
+    level_text,
+    listed,
     lower_text,
-    matrix,
     odds_text,
     pairs_text,
     plain,
@@ -114,7 +113,9 @@ def _not_covered(plan: ChannelFit, release: Release) -> Iterator[Statement]:
             yield say("channel-reader-any")
         yield say("channel-unlike")
     yield say("channel-again" if plan.options.cap is None else "channel-again-capped")
-    yield from (say("other-columns"), say("per-record"), say("channel-learned"))
+    yield from (say("other-columns"), say("per-record"))
+    unprinted = " This certificate does not print them."
+    yield say("channel-learned", printed="" if plan.options.publish_matrix else unprinted)
     if _confidences(plan):
         yield say("one-confidence")
     yield say("other-knowledge")
@@ -198,7 +199,7 @@ def channel_rows(plan: ChannelFit, compared: Compared | None, /) -> Rows:
     target, channel = plan.request.target, plan.channel
     rows = [
         ("pairs", pairs_text(plan.pairs, apart=plan.request.apart)),
-        ("meaning", odds_text(_released(plan), epsilon=target.epsilon, delta=target.delta)),
+        ("meaning", odds_text(plan.request.what, epsilon=target.epsilon, delta=target.delta)),
         ("mechanism", _mechanism(plan)),
         ("withstands", _withstood(plan)),
         *_readers(plan),
@@ -217,9 +218,8 @@ def channel_rows(plan: ChannelFit, compared: Compared | None, /) -> Rows:
         )
     rows += [(f"{name} belief", f"{each.words}: proved in integers") for name, each in plan.beliefs.items()]
     rows.append(("loss", _loss_text(plan)))
-    rows.append(("rows", _rows_text(plan)))
+    rows.append(("rows", rows_text(plan.rows_per_secret)))
     rows.append(("levels", _levels_text(plan)))
-    rows.append(("keep private", "this plan holds exact statistics of every secret; publish the certificate only"))
     return rows
 
 
@@ -255,11 +255,6 @@ def _readers(plan: ChannelFit) -> Rows:
     )
     errors = ", ".join(f"{secret!r} {error:.4g}" for secret, error in list(plan.channel.errors.items())[:_SHOWN])
     return [("sees", f"the secret of the row too: {told}"), ("error by secret", errors)]
-
-
-def _released(plan: ChannelFit) -> str:
-    several = len(plan.request.public) > 1
-    return "the released values of one row together" if several else "one released value"
 
 
 def _bound(plan: ChannelFit) -> str:
@@ -313,23 +308,9 @@ def _loss_text(plan: ChannelFit) -> str:
     )
 
 
-def _rows_text(plan: ChannelFit) -> str:
-    listed = list(plan.rows_per_secret.items())
-    texts = [f"{secret!r} {rows:,}" for secret, rows in listed[:_SHOWN]]
-    return ", ".join(texts) + (f" and {len(listed) - _SHOWN} more secrets" if len(listed) > _SHOWN else "")
-
-
 def _levels_text(plan: ChannelFit) -> str:
-    levels = [_level_text(level) for level in plan.channel.outputs]
-    more = f" and {len(levels) - _SHOWN} more" if len(levels) > _SHOWN else ""
     source = "declared" if plan.column.public else "learned from the table"
-    return f"{', '.join(levels[:_SHOWN])}{more} ({source})"
-
-
-def _level_text(level: Level) -> str:
-    if isinstance(level, tuple):
-        return f"({', '.join(map(_level_text, level))})"
-    return label_text(level) if isinstance(level, (str, type(None))) else f"{level:g}"
+    return f"{listed(list(map(level_text, plan.channel.outputs)), most=_SHOWN)} ({source})"
 
 
 def channel_figures(plan: ChannelFit, /) -> PlanFigures:
@@ -342,21 +323,4 @@ def channel_figures(plan: ChannelFit, /) -> PlanFigures:
     if not delta:
         losses.append(("any law of these levels", *at_most(plan.largest_loss)))
     error = ColumnError(name=plan.name, error=channel.expected_error, constant=channel.constant_error, spread=None)
-    return PlanFigures(whom="of one record", what=_released(plan), errors=(error,), losses=tuple(losses))
-
-
-def channel_pictures(plan: ChannelFit, /) -> list[str]:
-    """The channel as a matrix, its error beside that of a constant, and its loss per law."""
-    channel, target = plan.channel, plan.request.target
-    errors = [("error", channel.expected_error), ("one constant", channel.constant_error)]
-    if channel.lower_bound > 0:
-        errors = [("bound", channel.lower_bound), *errors]
-    losses = {
-        "observed law": plan.observed.loss(delta=target.delta).upper,
-        "population 95 %": plan.population.loss(delta=target.delta).upper,
-    }
-    return [
-        matrix(channel.matrix, title="Probability of each output", said="a row per level, a column per released level"),
-        bars([(name, number, f"{number:.4g}") for name, number in errors], title="Mean error"),
-        loss_bars(losses | ({} if target.delta else {"any law": plan.largest_loss}), target.delta, target.epsilon),
-    ]
+    return PlanFigures(errors=(error,), losses=tuple(losses))

@@ -117,9 +117,9 @@ def _responses_said(plan: NoiseFit) -> dict[str, dict[str, Any]]:
 def _processed(plan: NoiseFit, asked: RowsRequest) -> dict[str, dict[str, Any]]:
     """What is done to the noisy values of each column of numbers, where anything is."""
     return {
-        name: {"round": asked.to_integers, "clip": asked.bounds.get(name)}
+        name: {"round": asked.rounds(name), "clip": asked.bounds.get(name)}
         for name in plan.scales
-        if asked.to_integers or name in asked.bounds
+        if asked.rounds(name) or name in asked.bounds
     }
 
 

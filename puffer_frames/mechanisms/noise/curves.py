@@ -12,10 +12,11 @@ from scipy.special import logsumexp
 
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.table import frame_of
 from puffer_frames.loss.engine import belief_loss
 from puffer_frames.mechanisms.channel.best import least_error
 from puffer_frames.mechanisms.noise.fitted import LAWS, NoiseFit
-from puffer_frames.mechanisms.seam import NO_BOUND, CurvePoint, Owner, ProfilePoint, as_epsilons, as_points, from_file
+from puffer_frames.mechanisms.seam import NO_BOUND, CurvePoint, Owner, ProfilePoint, as_epsilons, from_file
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
@@ -216,7 +217,7 @@ def curve_of(owner: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
                 bound=_bound(plan, name, choice, target),
             )
         )
-    return as_points(points, CurvePoint, owner.library)
+    return frame_of(points, CurvePoint, library=owner.library)
 
 
 def profile_of(owner: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
@@ -246,7 +247,7 @@ def profile_of(owner: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame
                     upper=upper,
                 )
             )
-    return as_points(points, ProfilePoint, owner.library)
+    return frame_of(points, ProfilePoint, library=owner.library)
 
 
 def _one_column(owner: Owner) -> tuple[str, Choice]:

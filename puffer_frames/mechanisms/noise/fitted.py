@@ -228,12 +228,6 @@ class NoiseFit(Fitted[RowsSeen]):
         useless = [each.name for each in figures if each.error > nearly[each.name] * each.constant]
         return useless + [name for name, share in self.changed.items() if share > self.constant_share(name)]
 
-    @property
-    def has_one_draw(self) -> bool:
-        """Whether it is of one value of each record, with no columns that the reader knows."""
-        request = self.request
-        return request.unit is None and request.given is None and request.repeats.releases == 1
-
 
 F = TypeVar("F", bound=NoiseFit)
 LAWS = "the laws of its beliefs"

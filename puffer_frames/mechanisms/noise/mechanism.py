@@ -32,7 +32,7 @@ from puffer_frames.mechanisms.noise.drift import (
 from puffer_frames.mechanisms.noise.fitted import LAWS, NoiseFit, choices_of, lean, spread_of, whole
 from puffer_frames.mechanisms.noise.options import Noise
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_labels, with_merged, with_units
-from puffer_frames.mechanisms.noise.text import plan_figures, plan_pictures, plan_rows
+from puffer_frames.mechanisms.noise.text import plan_figures, plan_rows
 from puffer_frames.mechanisms.request import Found, Request, RowsRequest, is_joint, with_other_tables
 from puffer_frames.mechanisms.seam import (
     ADDS_UP,
@@ -78,7 +78,7 @@ def _at_scales(plan: NoiseFit, asked: RowsRequest, scales: Mapping[str, float], 
             domain=plan.clipped.get(name),
             remap=plan.remaps[name].step if name in plan.remaps else None,
             bounds=asked.bounds.get(name),
-            to_integers=asked.to_integers,
+            to_integers=asked.rounds(name),
         )
         for name in plan.scales
     ]
@@ -176,9 +176,6 @@ class FittedNoise(NoiseFit):
 
     def figures(self) -> PlanFigures:
         return plan_figures(self)
-
-    def pictures(self, plan: Owner, /) -> list[str]:
-        return plan_pictures(plan)
 
     def compared_rows(self, told: ComparedRow, spreads: Mapping[str, Spread], seen: RowsSeen, /) -> list[ComparedRow]:
         """Of each column; `told` names a theorem where it has a condition for this belief."""
@@ -399,7 +396,7 @@ def warn_of_wide_noise(plan: NoiseFit, /) -> None:
     useless, several = plan.useless_columns(), len(plan.choices) > 1
     if useless:
         warn_of_useless(
-            useless, listed=plan.lists_some, hint=_FEWER if several else _ANOTHER if plan.has_one_draw else LARGER
+            useless, listed=plan.lists_some, hint=_FEWER if several else _ANOTHER if plan.request.one_draw else LARGER
         )
     elif not several and _is_default(plan) and _is_beaten(plan):
         warn(
@@ -459,7 +456,7 @@ def _is_default(plan: NoiseFit) -> bool:
     """Whether the mechanism was left to the package, and the belief of the noise is one that a channel covers."""
     request = plan.request
     observed = all(set(choice.beliefs) == {"empirical"} for choice in plan.choices.values())
-    return plan.has_one_draw and request.mechanism == "auto" and observed and plan.rows >= _FEWEST
+    return plan.request.one_draw and request.mechanism == "auto" and observed and plan.rows >= _FEWEST
 
 
 def _is_beaten(plan: NoiseFit) -> bool:

@@ -1,23 +1,18 @@
-"""What a plan of noise says: titled rows of text, the pictures of its page and of notebooks, and its warnings."""
+"""What a plan of noise says: titled rows of text, and the figures of its page and of notebooks."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
-
-import numpy as np
 
 from puffer_frames.loss.outcome import measured_text
-from puffer_frames.mechanisms.noise.curves import NoisyColumn
 from puffer_frames.mechanisms.noise.drift import target_of
 from puffer_frames.mechanisms.noise.fitted import NoiseFit, spread_of
-from puffer_frames.mechanisms.seam import PlanFigures, loss_bars, loss_of
+from puffer_frames.mechanisms.seam import PlanFigures, loss_of, rows_text
 from puffer_frames.noise.channel import changed_share
 from puffer_frames.numbers.presentation import (
     Rows,
+    aligned,
     at_most,
-    bars,
-    line,
     odds_text,
     pairs_text,
     shown,
@@ -79,16 +74,12 @@ def _table(plan: NoiseFit, strata: StrataChoices) -> str:
             f"{shown(name)} {_cell(plan, name, plan.choices[name])}" for name in names
         )
     listed = list(strata.choices.items())[:_MOST_SHOWN]
-    labels = [", ".join(map(str, z)) for z, _ in listed]
-    width = max(map(len, labels))
-    lines = [f"{'':<{width}}  {'rows':>9}  {'theorem':<12}" + "".join(f"  {shown(name):>14}" for name in names)]
-    for label, (z, choices) in zip(labels, listed, strict=True):
+    lines = [("", "rows", "theorem", *map(shown, names))]
+    for z, choices in listed:
         theorem = next(iter(choices.values())).theorem.name
-        scales = "".join(f"  {_cell(plan, name, choices[name]):>14}" for name in names)
-        lines.append(f"{label:<{width}}  {strata.rows[z]:>9,}  {theorem:<12}{scales}")
-    if len(strata.choices) > len(listed):
-        lines.append(f"and {len(strata.choices) - len(listed):,} more")
-    return "\n".join(lines)
+        scales = (_cell(plan, name, choices[name]) for name in names)
+        lines.append((shown(", ".join(map(str, z))), f"{strata.rows[z]:,}", theorem, *scales))
+    return aligned(lines, more=len(strata.choices) - len(listed))
 
 
 def _cell(plan: NoiseFit, name: str, choice: Choice) -> str:
@@ -105,7 +96,7 @@ def plan_rows(plan: NoiseFit, /) -> Rows:
     """Labels and texts, in order."""
     rows = [
         ("pairs", pairs_text(plan.pairs, apart=plan.request.apart)),
-        ("meaning", odds_text(_released(plan), epsilon=plan.request.target.epsilon, delta=plan.request.target.delta)),
+        ("meaning", odds_text(plan.request.what, epsilon=plan.request.target.epsilon, delta=plan.request.target.delta)),
     ]
     rows += _repeats_rows(plan)
     if plan.strata is not None:
@@ -120,15 +111,7 @@ def plan_rows(plan: NoiseFit, /) -> Rows:
             ("at these scales", f"under any law on the ranges of the columns: pure loss at most {upper_text(loss)}")
         )
     rows.append(("secrets", _secrets_text(plan)))
-    rows.append(("keep private", "this plan holds exact statistics of every secret; publish the certificate only"))
     return rows
-
-
-def _released(plan: NoiseFit) -> str:
-    """What the guarantee is of, in words."""
-    if plan.request.unit is not None:
-        return f"the released values of all rows of one {shown(plan.request.unit.column)} together"
-    return "the released values of one row together" if len(plan.request.public) > 1 else "one released value"
 
 
 def _label_rows(plan: NoiseFit, name: str, choice: Choice) -> Rows:
@@ -288,32 +271,19 @@ def _published_text(plan: NoiseFit, choice: Choice) -> str:
 def _secrets_text(plan: NoiseFit) -> str:
     numbers = [choice for name, choice in plan.choices.items() if name not in plan.levels]
     if not numbers:
-        return ", ".join(
-            f"{secret!r} {rows:,} rows" for secret, rows in list(plan.rows_per_secret.items())[:_SHOWN_SECRETS]
-        )
+        return f"{rows_text(plan.rows_per_secret)} rows"
     priors = numbers[0].priors
     listed = list(priors.items())[:_SHOWN_SECRETS]
-    names = [repr(secret) for secret, _ in listed]
-    width = max(len(name) for name in names)
-    lines = [f"{'':<{width}}  {'rows':>9}  {'parts':>7}  {'mean':>12}  {'std':>12}"]
-    for name, (secret, prior) in zip(names, listed, strict=True):
-        n = plan.rows_per_secret[secret]
-        lines.append(f"{name:<{width}}  {n:>9,}  {prior.means.size:>7,}  {prior.mean:>12.6g}  {prior.std:>12.6g}")
-    if len(priors) > len(listed):
-        lines.append(f"and {len(priors) - len(listed)} more")
-    return "\n".join(lines)
+    lines = [("", "rows", "parts", "mean", "std")]
+    for secret, prior in listed:
+        counts = f"{plan.rows_per_secret[secret]:,}", f"{prior.means.size:,}"
+        lines.append((repr(secret), *counts, f"{prior.mean:.6g}", f"{prior.std:.6g}"))
+    return aligned(lines, more=len(priors) - len(listed))
 
 
 def plan_figures(plan: NoiseFit, /) -> PlanFigures:
     """The figures of a plan of noise; for strata no losses under wider laws are known."""
-    request = plan.request
-    what, whom = _released(plan), "of one record"
-    if request.unit is not None:
-        whom = f"of one {shown(request.unit.column)}"
-    if request.given is not None:
-        whom += ", whose given columns the reader knows"
-        what += ", among records with the same given columns,"
-    return PlanFigures(whom=whom, what=what, errors=plan.column_errors(), losses=tuple(_losses(plan)))
+    return PlanFigures(errors=plan.column_errors(), losses=tuple(_losses(plan)))
 
 
 def _losses(plan: NoiseFit) -> list[tuple[str, float, str]]:
@@ -335,55 +305,3 @@ def _losses(plan: NoiseFit) -> list[tuple[str, float, str]]:
     if plan.is_joint and not delta:
         rows.append(("any law on the ranges of the columns", *at_most(any_joint_loss(choices))))
     return rows
-
-
-_MOST_COLUMNS = 3
-_POINTS = 121
-_LAWS = {"population": "population 95 %", "any law": "any law"}
-
-
-def plan_pictures(owner: Any, /) -> list[str]:
-    """For up to three columns of numbers: the error beside the spread, the loss per law and along the value."""
-    plan: NoiseFit = owner.fitted
-    pictures: list[str] = []
-    if plan.strata is not None:
-        return pictures
-    for name in list(plan.scales)[:_MOST_COLUMNS]:
-        choice = plan.choices[name]
-        if not choice.empirical:
-            continue
-        pictures.append(_errors(plan, name, choice))
-        if len(plan.choices) == 1:
-            pictures.append(_loss_bars(plan, choice))
-        if choice.scale:
-            pictures.append(_along(owner, name, plan.request.target.epsilon))
-    return pictures
-
-
-def _errors(plan: NoiseFit, name: str, choice: Choice) -> str:
-    spread, constant = spread_of(choice.empirical, plan.rows_per_secret)
-    errors = [("mean error", plan.expected_error[name]), ("spread (std)", spread), ("one constant", constant)]
-    return bars([(word, number, f"{number:.4g}") for word, number in errors], title=f"Error: {_short(name)}")
-
-
-def _loss_bars(plan: NoiseFit, choice: Choice) -> str:
-    delta, epsilon = plan.request.target.delta, plan.request.target.epsilon
-    losses = {} if choice.observed is None else {"observed law": choice.observed}
-    losses |= {_LAWS[name]: loss for name, loss in choice.wider.items() if name in _LAWS}
-    return loss_bars({name: loss.loss(delta=delta).upper for name, loss in losses.items()}, delta, epsilon)
-
-
-def _along(owner: Any, name: str, epsilon: float) -> str:
-    """The loss of the worst pair along the released value, under the observed law."""
-    column = NoisyColumn.of(owner, name)
-    y = np.linspace(column.released[0], column.released[-1], _POINTS)
-    first, second = column.worst
-    ratio = column.log_density(first, y) - column.log_density(second, y)
-    pair = f"{_short(str(first))} / {_short(str(second))}"
-    said = f"the log-ratio of the densities of {pair} from {y[0]:.4g} to {y[-1]:.4g}, within the band of epsilon or not"
-    return line(y, ratio, title=f"Loss along {_short(name)}: {pair}", band=epsilon, said=said)
-
-
-def _short(name: str) -> str:
-    text = shown(name)
-    return text if len(text) <= 15 else text[:14] + "…"

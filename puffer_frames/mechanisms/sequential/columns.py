@@ -11,7 +11,7 @@ import numpy as np
 
 from puffer_frames.errors import ArgumentError, PriorError
 from puffer_frames.frames.coded import Coded, Numbered
-from puffer_frames.frames.columns import LARGEST_INTEGER, are_written_numbers, from_text
+from puffer_frames.frames.columns import LARGEST_INTEGER, meant_as, merging
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.mechanisms.request import Request
@@ -127,14 +127,14 @@ def label_column(name: str, found: Coded, /, *, declared: Levels | None, nulls: 
         levels = tuple(level for level in declared if level is not None) + (None,) * (nulls or None in declared)
         found.among(levels, name=name)
     if len(levels) > MOST_LEVELS:
+        meant = meant_as(name, levels)
         raise ArgumentError(
             f"the public column {name!r}",
             rule=f"one of at most {MOST_LEVELS} different labels in a table that is released column by column",
             got="more",
-            hint=from_text(name, levels)
-            if are_written_numbers(levels)
-            else "Merge the rare labels into one such as 'other', leave the column out of public, or write "
-            'mechanism="noise".',
+            hint=meant[1]
+            if meant
+            else f'{merging(name)} Or leave the column out of public, or write mechanism="noise".',
         )
     return TableColumn(name=name, levels=levels)
 

@@ -351,6 +351,8 @@ _UNCHANGED = 0.01
 WARNED, REFUSED = 1.5, 2.0
 """If 99 % of the losses under a refit of the network exceed this many times epsilon, there is a warning, or an error.
 """
+STEPS = (0.25, 0.15, 0.09)
+"""Each tells less than the one before and changes more cells: of adult.data by sex 9.3 %, then 10.8 %."""
 _BY_DOUBLING = 1.15
 """Twice as many refits among the beliefs lower the losses under others by such a factor: 1.15 to 1.21 on a table of 395
 rows and 33 columns. A hint needs no better figure."""
@@ -391,20 +393,29 @@ class TableFit(Fitted[CodedRows]):
 
     @classmethod
     def of(cls, request: Request, options: Sequential, seen: CodedRows, /) -> Self:
-        """The plan of a table, as of a small one where its rows settle the network no better than those of one."""
+        """The plan of a table, as of a small one where its rows settle the network no better than those of one.
+
+        Unless a step was asked for, it is the first with which losses under other networks are near epsilon.
+        """
         planned, held = split(seen, options.holdout)
         sizes = [int(count) for count in np.bincount(planned.secrets, minlength=planned.groups)]
         small = len(planned.secrets) < _SMALL or min(sizes) < _RARE
-        found = cls.planned_from(planned, held, request, options, seen, small=small)
-        if small or not found.is_refused:
-            return found
-        return cls.planned_from(planned, held, request, options, seen, small=True)
+        for step in STEPS if options.step is None else (options.step,):
+            own = replace(options, step=step)
+            found = cls.planned_from(planned, replace(request, mechanism=own), own, seen, small=small)
+            if found.is_refused and not small:
+                small = True
+                found = cls.planned_from(planned, replace(request, mechanism=own), own, seen, small=small)
+            if not found.is_far:
+                break
+        return found if held is None else replace(found, held=found.attacked(planned, held))
 
     @classmethod
     def planned_from(
-        cls, planned: Rows, held: Rows | None, request: Request, options: Sequential, seen: CodedRows, /, *, small: bool
+        cls, planned: Rows, request: Request, options: Sequential, seen: CodedRows, /, *, small: bool
     ) -> Self:
         """The plan of some rows; that of a small table is lifted for refits of a network of few trees."""
+        assert options.step is not None
         names = [column.name for column in seen.columns if column.source is None]
         components = min(options.components, _FEW_TREES) if small or len(names) > _WIDE else options.components
         law = fit(planned, components=components, smoothing=options.smoothing)
@@ -450,8 +461,13 @@ class TableFit(Fitted[CodedRows]):
             likelihood=float(law.log_likelihood(codes, secrets).mean()),
             kept=kept_of(planned, released, values_of(seen.columns), within=seen.within),
             others=other_beliefs(plan, laws, names, epsilon=target),
-            held=attacked(plan, planned, released, held, names) if held is not None else None,
+            held=None,
         )
+
+    def attacked(self, planned: Rows, held: Rows, /) -> HeldOut | None:
+        """What attackers of other rows find."""
+        released = release(self.plan, planned.codes, planned.secrets, key=ReleaseKey.of(0), names=self.names)
+        return attacked(self.plan, planned, released, held, self.names)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -524,9 +540,15 @@ class TableFit(Fitted[CodedRows]):
         return f'beliefs=("fitted", Bootstrap({max(5, 2**doublings * self.refits)}))'
 
     @property
+    def step(self) -> float:
+        """By what share of epsilon the loss may grow with one column without a lift."""
+        assert self.options.step is not None  # a plan has found its own
+        return self.options.step
+
+    @property
     def smaller_step(self) -> str:
         """What to write for a plan that changes more and tells less."""
-        return f"mechanism=Sequential(step={0.6 * self.options.step:.2g})"
+        return f"mechanism=Sequential(step={0.6 * self.step:.2g})"
 
     @property
     def is_unchanged(self) -> bool:

@@ -32,6 +32,7 @@ from puffer_frames.mechanisms.seam import (
     Reading,
     Release,
     Spread,
+    rows_text,
 )
 from puffer_frames.mechanisms.sequential.columns import (
     CodedRows,
@@ -108,7 +109,7 @@ def table_record(plan: TableFit, /) -> WholeTable:
         smoothing=plan.options.smoothing,
         order=tuple(plan.names[step.column] for step in plan.plan.steps),
         derived={column.name: column.source for column in plan.columns if column.source is not None},
-        step=plan.options.step,
+        step=plan.step,
         reader_loss=plan.reader_loss,
         cap=plan.cap,
         refits={"delta": plan.worst_delta, "tail": plan.worst_tail, "auc": plan.worst_auc},
@@ -141,7 +142,7 @@ def _statements(plan: TableFit, release: Release) -> Iterator[Statement]:
 def _measured(plan: TableFit) -> Iterator[Statement]:
     confidence = f"{100 * CONFIDENCE:g}"
     if plan.is_far:
-        yield say("table-far")
+        yield say("table-far", tail=f"{plan.worst_tail:.3g}", more=plan.more_beliefs, step=plan.smaller_step)
     if plan.is_unchanged:
         yield say("table-unchanged")
     if plan.changes:
@@ -171,7 +172,7 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
         auc=f"{rounded_up(max(plan.held.best), digits=2):g}",
         raw=f"{max(plan.held.raw):.2f}",
         allowed=f"{rounded_up(largest_auc(plan.request.target.epsilon), digits=3):g}",
-        shown=f"a loss of at least {least:g}" if least else "no loss",
+        shown=f"prove that some rows lose {least:g} or more" if least else "do not prove any loss",
         confidence=confidence,
     )
 
@@ -208,6 +209,7 @@ def check_table_plan(plan: TableFit, /) -> None:
     request, own = plan.request, plan.plan
     check_request(request)
     require(request.mechanism == plan.options and isinstance(plan.options, Sequential), "another mechanism")
+    require(plan.options.step is not None, "no step")
     require(plan.pairs == "all" and request.target.delta == 0, "another guarantee")
     require(request.given is None and request.unit is None and not request.apart, "another guarantee")
     check_secrets(plan)
@@ -295,7 +297,7 @@ def _check_step(step: Step, plan: TableFit, size: int) -> None:
     options, name = plan.options, plan.names[step.column]
     known = options.reader_cap * (name not in options.known)
     require(step.reader_cap == known, "another bound for readers who know the value")
-    require(step.most == options.step * plan.plan.epsilon, "another step")
+    require(step.most == plan.step * plan.plan.epsilon, "another step")
     contexts, secrets = len(step.weights), len(plan.rows_per_secret)
     require(step.weights.shape == (contexts, secrets, size, size) and contexts > 0, "tables of another shape")
     require(step.centres.shape == (contexts, secrets * size), "contexts of another shape")
@@ -317,7 +319,6 @@ def _check_table(table: Whole, step: Step, options: Sequential) -> None:
     require(keeps_caps(table, step.reader_cap, options.cap), "a table beyond its caps")
 
 
-_WHAT = "the released values of one row together"
 _MOST_SHOWN, _FEW_SECRETS = 15, 3
 """Columns that have a line, and secrets that have a share each."""
 _MUCH = 0.25
@@ -333,11 +334,14 @@ def table_rows(plan: TableFit, /) -> Rows:
         *_columns(plan),
         *([("next", _next(plan))] if _next(plan) else []),
         ("pairs", pairs_text(plan.pairs, apart=False)),
-        ("meaning", f"{odds_text(_WHAT, epsilon=target.epsilon, delta=0.0)}, under {plan.belief_words}"),
+        (
+            "meaning",
+            f"{odds_text(plan.request.what, epsilon=target.epsilon, delta=0.0)}; the belief is {plan.belief_words}",
+        ),
         (
             "other networks",
             f"fitted again: delta at most {rounded_up(plan.worst_delta, digits=2):g}; about 99 % of losses at most "
-            f"{plan.worst_tail:.2f}, AUC about {plan.worst_auc:.2f} (measured)",
+            f"{plan.worst_tail:.2f}, AUC about {plan.worst_auc:.2f} (measured; step {plan.step:g})",
         ),
         (
             "readers",
@@ -348,9 +352,7 @@ def table_rows(plan: TableFit, /) -> Rows:
     ]
     if derived := [f"{c.name} of {c.source}" for c in plan.columns if c.source is not None]:
         rows.append(("computed", ", ".join(derived)))
-    secrets = ", ".join(f"{secret!r} {count:,}" for secret, count in plan.rows_per_secret.items())
-    rows.append(("rows", f"{secrets}; planned on {plan.planned:,}"))
-    rows.append(("keep private", "this plan holds exact statistics of every secret; publish the certificate only"))
+    rows.append(("rows", f"{rows_text(plan.rows_per_secret)}; planned on {plan.planned:,}"))
     return rows
 
 
@@ -484,7 +486,7 @@ class FittedTable(TableFit):
             ("the fitted network", *at_most(self.request.target.epsilon)),
             ("other networks, fitted again", *at_most(self.worst_tail)),
         )
-        return PlanFigures(whom="of one record", what=_WHAT, errors=errors, losses=losses)
+        return PlanFigures(errors=errors, losses=losses)
 
     def compared_rows(self, told: ComparedRow, spreads: Mapping[str, Spread], seen: CodedRows, /) -> list[ComparedRow]:
         """Of each column that is drawn."""

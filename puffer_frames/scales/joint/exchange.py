@@ -158,6 +158,8 @@ _EXCHANGES = 12
 _STEPS = 60
 _ROUGHLY = 0.02
 """Relative accuracy of a start on its ray."""
+_ASTRAY = 1.5
+"""Scales that cost so many times as much as their start are dropped for it."""
 _FEW_ROWS = 6_000
 """For laws of more rows than this, the proportions of the scales are found on rows that stand for several."""
 _MOST_COMPARED, _MOST_COMPOSED = 20_000_000, 2_000_000
@@ -394,14 +396,16 @@ class _Search:
 
     def from_start(self, start: FloatArray) -> FloatArray:
         """Scales near a local minimum."""
-        scales = on_ray(self.loss, start.clip(self.least, self.most), self.epsilon, self.least, near=_ROUGHLY)
-        cuts: list[_Cut] = []
+        first = on_ray(self.loss, start.clip(self.least, self.most), self.epsilon, self.least, near=_ROUGHLY)
+        scales, cuts = first, list[_Cut]()
         for _ in range(_EXCHANGES):
             worst = self.loss.worst(scales)
             if cuts and worst.loss <= self.epsilon * (1 + NEAR):
                 break
             cuts.append(_Cut(self.laws, worst, self.costs.levels, self.loss.wrong))
             scales = self._least_under(cuts, scales)
+        if self.costs.of(scales) > _ASTRAY * self.costs.of(first):  # a step may end in a far worse minimum
+            scales = first
         return on_ray(self.loss, scales, self.epsilon, self.least)
 
     def _least_under(self, cuts: Sequence[_Cut], start: FloatArray) -> FloatArray:

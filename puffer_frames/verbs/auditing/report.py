@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.table import small_frame
-from puffer_frames.numbers.presentation import Printed, Rows, shown
+from puffer_frames.frames.table import frame_of
+from puffer_frames.numbers.presentation import Printed, Rows, aligned, shown
 
 Result: TypeAlias = Literal["passed", "failed", "not applicable", "information"]
 _SHOWN = 12
@@ -91,8 +91,7 @@ class AuditReport(Printed):
     @property
     def frame(self) -> NativeFrame:
         """The figures of the pairs as a small frame of the library of the original, a row for each."""
-        names = [each.name for each in fields(AuditedPair)]
-        return small_frame({name: [getattr(each, name) for each in self.pairs] for name in names}, library=self.library)
+        return frame_of(self.pairs, AuditedPair, library=self.library)
 
     def _shown(self) -> tuple[str, Rows]:
         verdict = "no fault found" if self.passed else "failed: " + ", ".join(self.failures)
@@ -122,14 +121,11 @@ def check_of_p(name: str, p: float, why: str, /, *, alpha: float) -> AuditCheck:
 def _table(pairs: Sequence[AuditedPair]) -> str:
     """The pairs with the largest bounds of epsilon, a line each."""
     listed = sorted(pairs, key=lambda each: -each.epsilon_low)[:_SHOWN]
-    names = [shown(f"{each.secret} / {each.other}" + (f" ({each.stratum})" if each.stratum else "")) for each in listed]
-    width = max(map(len, names))
-    head = f"{'':<{width}}  {'before':>7} {'after':>7} {'advantage':>21} {'bound':>7} {'learned':>7} {'epsilon':>8}"
-    lines = [
-        f"{name:<{width}}  {each.accuracy_before:7.3f} {each.accuracy_after:7.3f} {each.advantage:7.3f}"
-        f" [{each.advantage_low:5.2f}, {each.advantage_high:4.2f}] {each.advantage_bound:7.3f}"
-        f" {each.advantage_learned:7.3f} {'> ' + format(each.epsilon_low, '.3f'):>8}"
-        for name, each in zip(names, listed, strict=True)
-    ]
-    more = [f"and {len(pairs) - len(listed):,} more"] if len(pairs) > len(listed) else []
-    return "\n".join([head, *lines, *more])
+    lines: list[tuple[str, ...]] = [("", "before", "after", "advantage", "", "bound", "learned", "epsilon")]
+    for each in listed:
+        name = f"{each.secret} / {each.other}" + (f" ({each.stratum})" if each.stratum else "")
+        numbers = (each.accuracy_before, each.accuracy_after, each.advantage)
+        ends = f"[{each.advantage_low:.2f}, {each.advantage_high:.2f}]"
+        last = f"{each.advantage_bound:.3f}", f"{each.advantage_learned:.3f}", f"> {each.epsilon_low:.3f}"
+        lines.append((shown(name), *(f"{number:.3f}" for number in numbers), ends, *last))
+    return aligned(lines, more=len(pairs) - len(listed))

@@ -39,7 +39,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 from puffer_frames.errors import ArgumentError, ColumnNotFoundError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import small_frame
-from puffer_frames.numbers.presentation import Printed, Rows, shown
+from puffer_frames.numbers.presentation import Printed, Rows, aligned, shown
 from puffer_frames.priors.prior import FloatArray
 
 BoolArray: TypeAlias = NDArray[np.bool_]
@@ -300,14 +300,10 @@ class Estimate(Printed):
         low, high = (np.ravel(end) for end in self.interval())
         value, error = np.ravel(self.value), np.ravel(self.standard_error)
         names = [", ".join(shown(_label(part)) for part in row) for row in zip(*self.labels.values(), strict=True)]
-        names, more = (names or [""])[:_MOST_SHOWN], len(names) - _MOST_SHOWN
-        width = max(map(len, names))
-        lines = [
-            f"{name:<{width}}  {value[k]:>10.6g}  {error[k]:>10.3g}  {low[k]:>10.6g}  {high[k]:>10.6g}"
-            for k, name in enumerate(names)
-        ]
-        head = f"{'':<{width}}  {'value':>10}  {'std. error':>10}  {'low':>10}  {'high':>10}"
-        text = "\n".join([head, *lines, *([f"and {more:,} more"] if more > 0 else [])])
+        lines = [("", "value", "std. error", "low", "high")]
+        for k, name in enumerate((names or [""])[:_MOST_SHOWN]):
+            lines.append((name, f"{value[k]:.6g}", f"{error[k]:.3g}", f"{low[k]:.6g}", f"{high[k]:.6g}"))
+        text = aligned(lines, more=len(names) - _MOST_SHOWN)
         of = "the raw rows" if self.target == "table" else "the population that the rows are draws from"
         rows = [("of", f"{of}; {self.rows:,} released rows"), ("estimates", text), ("interval", "at 95 %")]
         rows += [("assumed", assumption) for assumption in self.assumptions]

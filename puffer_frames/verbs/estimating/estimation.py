@@ -110,7 +110,9 @@ def estimate(frame: NativeFrame, certificate: Certificate | None = None, /, *, t
             got=f"{len(table.opened()):,}",
             hint="Leave out copies: a row counts once, as its noise was drawn once.",
         )
-    columns = ReleasedColumns(table=table, certificate=found, assumptions=_assumptions(frame, table, found))
+    dates = [name for name in found.public if name in table.names and table.has_dates(name)]
+    assumed = _assumptions(frame, table, found)
+    columns = ReleasedColumns(table=table.in_days(dates), certificate=found, assumptions=assumed, dates=dates)
     if columns.derived:
         columns.check_rows()
     return Estimator(columns=columns, target=target, library=library_of(frame))

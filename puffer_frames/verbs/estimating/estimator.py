@@ -11,7 +11,7 @@ import numpy as np
 
 from puffer_frames.errors import ArgumentError, short_traceback
 from puffer_frames.frames.columns import Name
-from puffer_frames.numbers.presentation import as_text, shown, shown_names
+from puffer_frames.numbers.presentation import Printed, Rows, shown, shown_names
 from puffer_frames.priors.prior import FloatArray
 from puffer_frames.verbs.estimating.estimated import CLEAR, Estimate, Scores, Target
 from puffer_frames.verbs.estimating.laws import Unfolded, Unfolding, check_shares, histogram_of, quantiles_of
@@ -35,7 +35,7 @@ _MOST_WEIGHT = 1e100
 
 @short_traceback
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
-class Estimator:
+class Estimator(Printed):
     """Statistics of the raw rows behind a release; every method returns an `Estimate`.
 
     A column is one that was released with noise, or as it was; which noise is in every value is in the certificate.
@@ -373,7 +373,7 @@ class Estimator:
             several=True,
         )
 
-    def __str__(self) -> str:
+    def _shown(self) -> tuple[str, Rows]:
         certificate = self.columns.certificate
         of = "the raw rows" if self.target == "table" else "the population that the rows are draws from"
         rows = [
@@ -384,14 +384,12 @@ class Estimator:
             *(("assumed", assumption) for assumption in self.columns.assumptions),
             ("methods", "mean, var, cov, corr, quantile, histogram, regress, value_counts"),
         ]
-        return as_text("Estimates from a release", rows)
-
-    __repr__ = __str__
+        return "Estimates from a release", rows
 
     def _with_moments(self, name: str, what: str) -> NoisyColumn:
         """A column of noise with known moments; raises ArgumentError for others."""
         column = self.columns.numbers(name)
-        if column.is_processed:
+        if column.is_processed and not column.whole:
             raise ArgumentError(
                 f"the column {name!r}",
                 rule=f"released without clip and round, for a {what}",

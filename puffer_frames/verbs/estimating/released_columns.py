@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ import scipy
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, UncoveredFrameError
 from puffer_frames.frames.columns import LARGEST_VALUE, as_name, as_names
+from puffer_frames.frames.dates import ENDS
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.roles import is_of_labels
 from puffer_frames.noise.adding import HALVES, RESOLUTION, grid_of
@@ -39,6 +41,8 @@ class NoisyColumn:
     """To which noisy values were clipped before they were released."""
     to_integers: bool = False
     """Whether noisy values were rounded before that."""
+    whole: bool = False
+    """Whether the raw values are whole numbers: rounding then rounds the noise alone, whose moments are known."""
 
     @classmethod
     def exact(cls, values: FloatArray, /) -> NoisyColumn:
@@ -58,12 +62,12 @@ class NoisyColumn:
     @property
     def variances(self) -> FloatArray:
         """E N^2 per row; infinite for heavy tails."""
-        return self._per_row(lambda noise: noise.variance)
+        return self._per_row(lambda noise: noise.variance if not self.whole else rounded_moments(noise)[0])
 
     @property
     def fourth_moments(self) -> FloatArray:
         """E N^4 per row."""
-        return self._per_row(lambda noise: noise.fourth_moment)
+        return self._per_row(lambda noise: noise.fourth_moment if not self.whole else rounded_moments(noise)[1])
 
     def rows(self, chosen: IndexArray, /) -> NoisyColumn:
         """Some of its rows."""
@@ -79,6 +83,19 @@ class NoisyColumn:
         return table[self.places]
 
 
+def rounded_moments(noise: NoiseFamily) -> tuple[float, float]:
+    """E K^2 and E K^4 of noise rounded to whole numbers, K: the sums over k of P(|K| > k) (2k + 1), and of the same
+    with fourth powers. Where the noise is wide, Sheppard's corrections.
+    """
+    if noise.scale > _WIDE or not math.isfinite(noise.variance):
+        return noise.variance + 1 / 12, noise.fourth_moment + noise.variance / 2 + 1 / 80
+    k = np.arange(_TAIL * (noise.scale + 1))
+    beyond = 2 * noise.survival(k + 0.5)
+    return float(beyond @ (2 * k + 1)), float(beyond @ ((k + 1) ** 4 - k**4))
+
+
+_WIDE, _TAIL = 1000, 60
+"""Beyond 60 scales there is less noise than rounding of floats leaves."""
 _NEVER = 1e-9
 _FINE = 1e-6
 _FLAT = 1e-3
@@ -94,6 +111,8 @@ class ReleasedColumns:
     certificate: Certificate
     assumptions: tuple[str, ...]
     """What nobody can check of a frame that lacks rows or columns of the release; none where the fingerprint agrees."""
+    dates: Collection[str] = ()
+    """Columns of dates, which `table` has in days."""
 
     @property
     def derived(self) -> bool:
@@ -273,6 +292,8 @@ class ReleasedColumns:
                 got="an earlier one, which does not say how in numbers",
                 hint="Release the rows again without clip and round, or ask for another certificate.",
             )
+        domain = certificate.facts.clipped.get(name) or ()
+        whole = name in self.dates and done["clip"] is None and all(map(float.is_integer, domain))
         scales, places = [certificate.scales[name]], np.zeros(values.size, dtype=np.intp)
         if certificate.strata:
             scales, places = [found["scales"][name] for found in certificate.strata], self.stratum_of_rows()
@@ -282,6 +303,7 @@ class ReleasedColumns:
             places=places,
             bounds=done["clip"],
             to_integers=done["round"],
+            whole=whole and not np.isin(values, ENDS).any(),
         )
 
     def _check_released(self, name: str, column: NoisyColumn) -> None:

@@ -16,7 +16,7 @@ from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import is_frame, open_table
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.numbers.arguments import Target
-from puffer_frames.numbers.presentation import as_html, as_text, odds_text, plain, shown, shown_names
+from puffer_frames.numbers.presentation import Printed, Rows, odds_text, plain, shown, shown_names
 from puffer_frames.numbers.rounding import as_written, sum_as_written, up, up_as_written
 from puffer_frames.papers.catalogue import BOUNDED, MIXTURES, PUBLISHED_FOR
 from puffer_frames.priors.pairs import Pairs, by_column, check_pairs, pairs_within
@@ -77,7 +77,7 @@ _Column: TypeAlias = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Composition:
+class Composition(Printed):
     """What several releases guarantee together."""
 
     epsilon: float
@@ -98,7 +98,7 @@ class Composition:
     subjects: tuple[str, ...] = ()
     """What the releases protect, in the words of their certificates; several where batches differ."""
 
-    def _shown(self) -> tuple[str, list[tuple[str, str]]]:
+    def _shown(self) -> tuple[str, Rows]:
         pure = "pure" if not self.delta else f"delta = {plain(self.delta)}"
         title = f"{self.releases} releases together: epsilon = {plain(self.epsilon)}, {pure}"
         whose = f"all rows of one {shown(self.unit)}" if self.unit else "one record"
@@ -108,14 +108,6 @@ class Composition:
         under = ", ".join(self.beliefs) or "any law within the ranges of the columns" + _IN_STRATA * bool(self.given)
         protects = [("protects", "; ".join(self.subjects))] * bool(self.subjects)
         return title, [*protects, ("meaning", meaning), ("beliefs", under), ("rule", self.rule)]
-
-    def __str__(self) -> str:
-        return as_text(*self._shown())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return as_html(*self._shown())
 
 
 @short_traceback

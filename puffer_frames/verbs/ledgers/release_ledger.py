@@ -24,7 +24,7 @@ from puffer_frames.frames.plans.source import ask_before_runs
 from puffer_frames.frames.stamps.parquet import when_run
 from puffer_frames.frames.table import open_table, small_frame
 from puffer_frames.numbers.arguments import Target
-from puffer_frames.numbers.presentation import Rows, as_html, as_text, plain, shown
+from puffer_frames.numbers.presentation import Printed, Rows, plain, shown
 from puffer_frames.verbs.ledgers.composition import Composition, batch_of, together
 from puffer_frames.verbs.ledgers.entries import Entry, Record, entry_line, read_before, records_of
 from puffer_frames.verbs.ledgers.locked_lines import Lines, locked, read_lines
@@ -34,7 +34,7 @@ _FILE = "the ledger"
 
 @short_traceback
 @dataclass(frozen=True, slots=True, repr=False)
-class Ledger:
+class Ledger(Printed):
     """A file with a line for every release, and a limit for those of one data set together.
 
     Parameters
@@ -302,14 +302,6 @@ class Ledger:
             rows += [("", f"{entry.time}: {entry}") for entry in own]
         count = f"{len(entries)} release{'s' * (len(entries) != 1)}"
         return f"Ledger {shown(str(self.path))}: {count}", rows or [("", "no release yet")]
-
-    def __str__(self) -> str:
-        return as_text(*self._shown())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return as_html(*self._shown())
 
 
 _COLUMNS = (

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from puffer_frames.errors import ArgumentError
-from puffer_frames.mechanisms.channel.options import label_text
 from puffer_frames.mechanisms.noise.curves import NoisePlan, NoisyColumn, Planned, coarse, coupling
+from puffer_frames.numbers.presentation import level_text
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
 from puffer_frames.verbs.pictures.style import COLOURS, SMALL, finish, new_axes, new_sheet, short, told_apart
 
@@ -181,7 +181,7 @@ def channel(plan: Planned, /, *, ax: Axes | None = None) -> Axes:
             "the plan", rule="that of a channel", got="one of noise", hint="Draw pictures.transport(plan) for noise."
         )
     name, found = next(iter(plan.channels.items()))
-    _matrix(ax, found.matrix, [_level(each) for each in found.inputs], [_level(each) for each in found.outputs])
+    _matrix(ax, found.matrix, [*map(level_text, found.inputs)], [*map(level_text, found.outputs)])
     return finish(ax, title="Probability of each output", x=f"released {short(name)}", y=short(name), legend=False)
 
 
@@ -267,7 +267,3 @@ def _matrix(ax: Axes, table: FloatArray, rows: list[str], columns: list[str]) ->
 def _shade(image: FloatArray) -> FloatArray:
     """Square roots of shares of the largest entry: small ones are seen too."""
     return np.sqrt(image / image.max())
-
-
-def _level(level: Any) -> str:
-    return label_text(level) if isinstance(level, (str, type(None))) else f"{level:g}"

@@ -133,12 +133,9 @@ def _as_prior(plain: Mapping[str, Any]) -> Prior:
     levels = np.array(listed, dtype=np.int64 if total < 2**53 else object)
     if not (means.ndim == 1 and means.size and means.shape == stds.shape == levels.shape):
         raise ValueError("different lengths")
-    ascending = bool((np.diff(means) >= 0).all())
-    if not (np.isfinite(means).all() and np.isfinite(stds).all() and (stds >= 0).all() and ascending):
+    finite, in_cells = np.isfinite([means, stds]).all() and 0 <= radius < math.inf, "in_cells" in plain
+    if not (finite and (stds >= 0).all() and (np.diff(means) >= 0).all()):
         raise ValueError("no prior")
-    if not 0 <= radius < math.inf:
-        raise ValueError("no radius")
-    in_cells = "in_cells" in plain
     if in_cells and not _are_means_of_cells(means, stds, radius):
         raise ValueError("means of no cells")
     weights = (levels / total).astype(np.float64)
@@ -317,9 +314,8 @@ def _opened(document: Mapping[str, Any], key: bytes) -> bytes:
         raise refused("a file that is encrypted in another way")
     cost, lanes = how["cost"], how["lanes"]
     whole = all(type(how[name]) is int for name in ("cost", "block", "lanes"))
-    if not (whole and _LEAST_COST <= cost <= _MOST_COST and cost & (cost - 1) == 0 and 1 <= lanes <= _MOST_LANES):
-        raise refused("a file whose key takes another amount of work")
-    if how["block"] != _BLOCK:
+    known = whole and how["block"] == _BLOCK and 1 <= lanes <= _MOST_LANES
+    if not (known and _LEAST_COST <= cost <= _MOST_COST and cost & (cost - 1) == 0):
         raise refused("a file whose key takes another amount of work")
     try:
         salt, nonce, sealed = (

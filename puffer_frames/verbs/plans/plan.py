@@ -25,14 +25,15 @@ from puffer_frames.mechanisms.request import Request, RowsRequest
 from puffer_frames.mechanisms.seam import Compared, Fitted
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.arguments import check_flag
-from puffer_frames.numbers.presentation import Printed, Rows, as_html, plain, shown_names
+from puffer_frames.numbers.presentation import Bars, Printed, Rows, plain, shown_names
 from puffer_frames.numbers.records import TAG, refused
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.drift import drifted
 from puffer_frames.scales.strata import Stratum
+from puffer_frames.verbs.pictures.losses import sheet
 from puffer_frames.verbs.plans.file import codec, read_plan, write_plan
-from puffer_frames.verbs.plans.plotted import plan_page, plot_plan
+from puffer_frames.verbs.plans.plotted import plan_figures, plan_page
 from puffer_frames.verbs.refinement import refine_release
 from puffer_frames.verbs.release import fit, rehearse, release_rows
 from puffer_frames.verbs.requests import Drawing, ReleaseArguments, method_releases, takes, with_names
@@ -396,7 +397,7 @@ class Plan(Printed):
         """Rows, rows per secret, and the loss of the noisy values among them."""
         return self.fitted.loss_given(self, frame, columns)
 
-    plot = short_traceback(plot_plan)
+    plot = short_traceback(sheet)
 
     @short_traceback
     def save(self, path: str | Path, /, *, password: str | bytes | None = None, overwrite: bool = True) -> None:
@@ -487,16 +488,7 @@ class Plan(Printed):
         """
         place = check_path(path, overwrite=overwrite)
         title, rows = self._shown()
-        request = self.fitted.request
-        text = plan_page(
-            title,
-            rows,
-            target=request.target,
-            figures=self.fitted.figures(),
-            rows_per_secret=self.rows_per_secret,
-            audit=audit,
-            one_draw=request.unit is None and request.given is None and request.repeats.releases == 1,
-        )
+        text = plan_page(title, rows, request=self.fitted.request, figures=self.fitted.figures(), audit=audit)
         write_text(text, place, private=True, new=not overwrite)
 
     @classmethod
@@ -527,12 +519,15 @@ class Plan(Printed):
         more = f" and {len(self.public) - _MOST_NAMED} more columns" * (len(self.public) > _MOST_NAMED)
         columns = f"release {shown_names(self.public[:_MOST_NAMED])}{more}, hide {shown_names(self.secret)}"
         title, rows = f"Plan: {columns}; epsilon = {plain(target.epsilon)}, {delta}", self.fitted.text(self.compared)
-        codes = codes_text(self.fitted.request.null_values)
-        rows = [*rows, ("read as missing", codes)] if codes else rows
-        return title, [*rows, ("from a file", f"without {', '.join(self.left_out)}")] if self.left_out else rows
+        private = "this plan holds exact statistics of every secret; publish the certificate only"
+        after = {"keep private": private, "read as missing": codes_text(self.fitted.request.null_values)}
+        dates = [name for name in self.public if self.kinds.get(name) == "dates"]
+        after["dates"] = f"{shown_names(dates)}: all figures are in days, since 1970-01-01" if dates else ""
+        after["from a file"] = f"without {', '.join(self.left_out)}" if self.left_out else ""
+        return title, [*rows, *((label, text) for label, text in after.items() if text)]
 
-    def _repr_html_(self) -> str:
-        return as_html(*self._shown(), pictures=self.fitted.pictures(self))
+    def _figures(self) -> list[Bars]:
+        return plan_figures(self.fitted.figures(), self.fitted.request.target)
 
 
 _MOST_NAMED = 20
