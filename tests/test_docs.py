@@ -22,17 +22,8 @@ NAMES = [
 ]
 """Modules with an example."""
 PAGES = [
-    "README.md",
-    "docs/answers.md",
-    "docs/audit.md",
-    "docs/certificates.md",
-    "docs/compare.md",
-    "docs/sklearn.md",
-    "docs/estimates.md",
-    "docs/ledger.md",
-    "docs/options.md",
-    "docs/reference.md",
-    "docs/whole_tables.md",
+    *("README.md", "docs/answers.md", "docs/audit.md", "docs/certificates.md", "docs/compare.md", "docs/sklearn.md"),
+    *("docs/estimates.md", "docs/ledger.md", "docs/options.md", "docs/reference.md", "docs/whole_tables.md"),
 ]
 """Pages whose Python runs, block after block."""
 

@@ -12,11 +12,7 @@ PACKAGE = ROOT / "puffer_frames"
 PAGES = ("CONTRIBUTING.md", "docs/glossary.md", "docs/extend.md")
 ADDED = {"puffer_frames/noise/logistic.py", "puffer_frames/papers/range.py", "puffer_frames/mechanisms/merging.py"}
 """Files that a page tells its reader to write."""
-FEWEST = {
-    "CONTRIBUTING.md": 50,
-    "docs/glossary.md": 25,
-    "docs/extend.md": 26,
-}
+FEWEST = {"CONTRIBUTING.md": 50, "docs/glossary.md": 25, "docs/extend.md": 26}
 """So that a test of nothing fails."""
 
 QUOTED = re.compile(r"`([^`\n]+)`")

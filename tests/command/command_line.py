@@ -32,6 +32,12 @@ def run(*words):
     return Run(code, out.getvalue(), err.getvalue())
 
 
+def ends(done, code, *said):
+    """A run that has ended with this exit code and has said this."""
+    assert (done.code, [text for text in said if text not in done.err]) == (code, []), done.err
+    return done
+
+
 def people(rows=240, *, seed=0):
     """A table with a secret, columns to release and one to keep."""
     rng = np.random.default_rng(seed)

@@ -2,7 +2,7 @@
 
 import polars as pl
 import pytest
-from command_line import ASKED, run, write_tables
+from command_line import ASKED, ends, run, write_tables
 
 
 @pytest.fixture(autouse=True)
@@ -23,8 +23,7 @@ def test_raw_values_fail():
     raw = pl.read_csv("in.csv").select(pl.col("age").cast(pl.Float64))
     raw.write_csv("raw.csv")
     words = ("audit", "in.csv", "raw.csv", "--certificate", "out.csv.certificate.json")
-    done = run(*words)
-    assert done.code == 1
+    done = ends(run(*words), 1)
     assert done.out.startswith("raw.csv: failed; certificate: ")
     found = run(*words, "--json").found
     assert (found["status"], found["exit"]) == ("failed", 1)
@@ -61,6 +60,4 @@ def test_types_of_csv_files():
 )
 def test_what_is_refused(words, code, said):
     run("release", "in.parquet", "out.parquet", *ASKED)
-    done = run("audit", *words)
-    assert done.code == code
-    assert said in done.err
+    ends(run("audit", *words), code, said)

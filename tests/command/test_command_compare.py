@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from command_line import people, run
+from command_line import ends, people, run
 
 from puffer_frames import Noise
 from puffer_frames.doors.command.options import COMPARED, COMPARING, NOT_OPTIONS, OPTIONS
@@ -58,6 +58,5 @@ WRONG = ["--noise foo", "--epsilon 1,x", "--keep region", "--channel-cap 3", "--
 
 @pytest.mark.parametrize("words", WRONG)
 def test_wrong_words(folder, words):
-    done = run(*ASKED, *words.split())
-    assert done.code == 2
+    done = ends(run(*ASKED, *words.split()), 2)
     assert not done.out

@@ -19,7 +19,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from command_line import ASKED, people, run
+from command_line import ASKED, ends, people, run
 from conftest import few
 
 import puffer_frames
@@ -94,19 +94,9 @@ FAILURES = [
     (["show", "in.csv", "--as", "pdf"], 2, "ArgumentError", "text, html or json"),
     (["release", "none.csv", "out.parquet", *ASKED], 4, "PriorError", "a table with rows"),
     (["release", "missing.csv", "out.parquet", *ASKED], 4, "PriorError", "without nulls"),
-    (
-        ["release", "in.csv", "o.csv", *TYPED],
-        4,
-        "ColumnTypeError",
-        "Int64",
-    ),
+    (["release", "in.csv", "o.csv", *TYPED], 4, "ColumnTypeError", "Int64"),
     (["release", "text.csv", "out.parquet", *ASKED, "--mechanism", "noise"], 4, "ColumnTypeError", "integers, floats"),
-    (
-        ["release", "text.csv", "o.csv", *BY_PLAN],
-        4,
-        "ColumnTypeError",
-        "of numbers, as in the plan",
-    ),
+    (["release", "text.csv", "o.csv", *BY_PLAN], 4, "ColumnTypeError", "of numbers, as in the plan"),
     ([*RELEASE, "--secret", "race", "--public", "flat", "--epsilon", "1"], 1, "NoNoiseNeededError", "needs noise"),
 ]
 
@@ -131,8 +121,7 @@ def test_failures(folder, words, code, kind, said):
     if "plan.json" in words:
         assert run("plan", "in.parquet", "plan.json", *ASKED).code == 0
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    done = run(*words)
-    assert done.code == code, done
+    done = ends(run(*words), code)
     assert done.err.startswith(f"puffer: {STATUS[code]}: ")
     assert said in done.err
     assert not done.out
@@ -197,8 +186,7 @@ def test_shown_forms(folder):
 
 def test_warnings_are_lines_and_quiet_is_quiet(folder):
     people().sort("race").write_parquet("sorted.parquet")
-    done = run("release", "sorted.parquet", "1.parquet", *ASKED)
-    assert done.code == 0
+    done = ends(run("release", "sorted.parquet", "1.parquet", *ASKED), 0)
     assert [line for line in done.err.splitlines() if "RowOrderWarning" in line]
     assert all(line.startswith("puffer: WARNING: ") for line in done.err.splitlines())
     assert not run("release", "sorted.parquet", "2.parquet", *ASKED, "-q").err
@@ -211,9 +199,7 @@ def test_a_fault_is_a_line_without_its_text(folder, monkeypatch):
         raise RuntimeError("the value 4711")
 
     monkeypatch.setitem(jobs.JOBS, "release", fault)
-    done = run(*RELEASE, *ASKED)
-    assert done.code == 3
-    assert "RuntimeError" in done.err
+    done = ends(run(*RELEASE, *ASKED), 3, "RuntimeError")
     assert "4711" not in done.err
 
 
@@ -235,8 +221,7 @@ def test_an_infinite_error_is_null(folder):
 
 def test_help_and_version(folder):
     for words in (["--help"], ["release", "--help"], ["--version"]):
-        done = run(*words)
-        assert done.code == 0
+        done = ends(run(*words), 0)
         assert "puffer" in done.out
     assert "--unit-rows" in run("release", "--help").out
 
@@ -357,9 +342,7 @@ def test_an_interrupted_release_counts_until_it_is_withdrawn(folder, monkeypatch
     assert not files_of("out.csv")
     (entry,) = Ledger("l.jsonl")
     assert entry.state == "not finished"
-    again = run(*words)
-    assert again.code == 1
-    assert "not finished" in again.err
+    ends(run(*words), 1, "not finished")
     Ledger("l.jsonl").withdraw(entry.entry)
     assert run(*words).code == 0
 
@@ -472,9 +455,11 @@ def test_decimals_that_polars_lacks_are_named(folder, suffix, nested):
     else:
         with pa.ipc.new_file("wide.arrow", table.schema) as writer:
             writer.write_table(table)
-    done = run("release", f"wide.{suffix}", "out.parquet", *ASKED, "--keep", "wide")
-    assert done.code == 4
-    assert "the column 'wide' must be of a type that Polars has; got decimals of 50 digits" in done.err
+    ends(
+        run("release", f"wide.{suffix}", "out.parquet", *ASKED, "--keep", "wide"),
+        4,
+        "the column 'wide' must be of a type that Polars has; got decimals of 50 digits",
+    )
     if suffix == "parquet":
         with pytest.raises(ArgumentTypeError, match="'wide' must be of a type that Polars has"):
             pl.scan_parquet("wide.parquet").puffer.privatize(secret="race", public="age", epsilon=1.0)

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from command_line import ASKED, run
+from command_line import ASKED, ends, run
 
 from puffer_frames import Ledger
 from puffer_frames.verbs.ledgers import locked_lines
@@ -64,8 +64,7 @@ def test_an_entry_is_withdrawn_and_the_file_checked(folder):
         (json.dumps({k: v for k, v in json.loads(lines[1]).items() if k != "digest"}), "line 2 that has no digest"),
     ):
         (folder / "l.jsonl").write_text("\n".join([lines[0], wrong, *lines[2:]]) + "\n")
-        done = run("ledger", "check", "l.jsonl")
-        assert (done.code, said in done.err) == (1, True)
+        ends(run("ledger", "check", "l.jsonl"), 1, said)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from command_line import ASKED, people, run
+from command_line import ASKED, ends, people, run
 
 from puffer_frames import Ledger
 from puffer_frames.doors.command import outcome
@@ -95,8 +95,7 @@ def test_metrics_that_cannot_be_written_change_nothing(folder, monkeypatch):
         raise OSError(errno.ENOSPC, "no space is left")
 
     monkeypatch.setattr(outcome, "replacing", full)
-    done = run(*RELEASE, *METRICS)
-    assert (done.code, "the metrics were not written: No space left" in done.err) == (0, True)
+    ends(run(*RELEASE, *METRICS), 0, "the metrics were not written: No space left")
 
 
 STOPPED = """

@@ -4,7 +4,7 @@ import json
 
 import polars as pl
 import pytest
-from command_line import ASKED, people, run
+from command_line import ASKED, ends, people, run
 from conftest import few
 
 import puffer_frames
@@ -63,8 +63,7 @@ def test_types_of_csv_columns(folder):
     n = [k % 10 + 3 * (k >= 75) for k in range(120)]
     pl.DataFrame({"code": ["007", "012"] * 60, "sex": ["f"] * 75 + ["m"] * 45, "n": n}).write_csv("c.csv")
     asked = ("--secret", "sex", "--public", "n", "--epsilon", "1", "--keep", "code")
-    done = run("release", "c.csv", "o.csv", *asked, "--schema", "code=Categorical")
-    assert done.code == 0
+    ends(run("release", "c.csv", "o.csv", *asked, "--schema", "code=Categorical"), 0)
     assert "007" in (folder / "o.csv").read_text()
     assert run("verify", "o.csv").code == 0
     assert run("release", "c.csv", "whole.csv", *asked[:-1], "sex", "--round").code == 2
@@ -74,40 +73,28 @@ def test_types_of_csv_columns(folder):
     assert run("verify", "t.csv", "--schema", "n=String").code == 0
     assert run("release", "c.csv", "p.csv", *asked, "--schema", "code=Text").code == 2
     assert run("release", "in.parquet", "p.csv", *ASKED, "--schema", "age=Int64").code == 2
-    unfit = run("release", "c.csv", "p.csv", *asked, "--schema", "code=Date")
-    assert unfit.code == 3
+    unfit = ends(run("release", "c.csv", "p.csv", *asked, "--schema", "code=Date"), 3)
     assert "007" not in unfit.err
 
 
 @pytest.mark.parametrize(
     "words",
     [
-        "--unit patient --unit-rows any --unit-most 4",
-        "--given region --given-minimum 2",
-        "--pairs a:b,b:c --pairs a:c",
-        "--domain age=0:100 --clip age=0:100 --round",
-        "--clip=-5:120",
-        "--noise gaussian --delta 1e-6",
-        "--noise stable:1.7",
-        "--theorem gaussian --calibration theorem",
-        "--mechanism remap --noise gaussian --delta 1e-6",
-        "--public occupation --merge-rare 2",
-        "--public occupation --mechanism channel --channel-cap none --merge-rare 2",
-        "--beliefs population",
-        "--beliefs fitted,empirical,contamination:0.05",
-        "--beliefs fitted,table:in.csv",
-        "--mechanism remap",
+        *("--unit patient --unit-rows any --unit-most 4", "--given region --given-minimum 2"),
+        *("--pairs a:b,b:c --pairs a:c", "--domain age=0:100 --clip age=0:100 --round", "--clip=-5:120"),
+        *("--noise gaussian --delta 1e-6", "--noise stable:1.7", "--theorem gaussian --calibration theorem"),
+        *("--mechanism remap --noise gaussian --delta 1e-6", "--public occupation --merge-rare 2"),
+        *("--public occupation --mechanism channel --channel-cap none --merge-rare 2", "--beliefs population"),
+        *("--beliefs fitted,empirical,contamination:0.05", "--beliefs fitted,table:in.csv", "--mechanism remap"),
         "--mechanism channel --channel-cap none --channel-radius 0.1",
         "--public age,occupation --weights age=2,occupation=1",
-        "--public occupation --domain occupation=x,y,z,w --publish expected_error",
-        "--releases 3",
+        *("--public occupation --domain occupation=x,y,z,w --publish expected_error", "--releases 3"),
         '--keep ["region"] --about issuer=Office --about contact=me',
     ],
 )
 def test_options(folder, words):
     asked = ASKED if "--public" not in words else ("--secret", "race", "--epsilon", "1")
-    done = run("release", "in.parquet", "out.parquet", *asked, *words.split())
-    assert done.code == 0, done.err
+    ends(run("release", "in.parquet", "out.parquet", *asked, *words.split()), 0)
     assert run("verify", "out.parquet").code == 0
 
 
@@ -165,9 +152,7 @@ def test_the_command_line_leaves_other_columns_of_a_config_file_as_they_are(fold
 )
 def test_config_files_that_cannot_be(folder, text, said):
     (folder / "job.toml").write_text(text + "\n")
-    done = run("release", "in.parquet", "out.parquet", *ASKED, "--config", "job.toml")
-    assert done.code == 2
-    assert said in done.err
+    ends(run("release", "in.parquet", "out.parquet", *ASKED, "--config", "job.toml"), 2, said)
     assert not (folder / "out.parquet").exists()
 
 
@@ -178,10 +163,7 @@ def test_plans(folder, monkeypatch):
     assert run("release", "in.csv", "out.parquet", "--plan", "plan.json").code == 0
     people(100, seed=1).write_parquet("batch.parquet")
     assert run("release", "batch.parquet", "b.parquet", "--plan", "plan.json").code == 1
-    drifted = run(
-        "release", "batch.parquet", "b.parquet", "--plan", "plan.json", "--allow-other-frame", "--allow-drift"
-    )
-    assert drifted.code == 0
+    ends(run("release", "batch.parquet", "b.parquet", "--plan", "plan.json", "--allow-other-frame", "--allow-drift"), 0)
     assert run("release", "in.csv", "c.parquet", "--plan", "plan.json", "--epsilon", "1").code == 2
     assert run("release", "in.csv", "c.parquet", *ASKED, "--allow-drift").code == 2
     assert not (folder / "c.parquet").exists()
@@ -201,12 +183,10 @@ def test_a_batch_with_a_new_secret_is_refused_and_leaves_nothing(folder):
 
 def test_check(folder):
     assert run("plan", "in.parquet", "plan.json", *ASKED, "--beliefs", "population").code == 0
-    done = run("check", "in.csv", "--plan", "plan.json")
-    assert done.code == 0
+    done = ends(run("check", "in.csv", "--plan", "plan.json"), 0)
     assert done.out.startswith("covered: ")
     people(60).with_columns(age=pl.lit(1) + (pl.col("race") == "a") * 90).write_parquet("far.parquet")
-    done = run("check", "far.parquet", "--plan", "plan.json", "--json")
-    assert done.code == 1
+    done = ends(run("check", "far.parquet", "--plan", "plan.json", "--json"), 1)
     assert done.found["status"] in ("recalibrate", "refused")
     assert len(run("check", "far.parquet", "--plan", "plan.json", "--figures").out.splitlines()) > 5
 

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from command_line import people, run
+from command_line import ends, people, run
 
 ASKED = ["--secret", "race", "--public", "age", "--epsilon", "1"]
 NAMED = ["--about", "dataset=people of 2026"]
@@ -34,8 +34,7 @@ def test_a_release_and_its_certificate_have_the_same_page(folder):
 
 def test_a_plan_has_a_private_page(folder):
     run("plan", "in.parquet", "plan.json", *ASKED)
-    done = run("report", "plan.json", "plan.html")
-    assert done.code == 0
+    done = ends(run("report", "plan.json", "plan.html"), 0)
     assert "keep it private" in done.out
     assert (folder / "plan.html").stat().st_mode & 0o777 == 0o600
     assert run("report", "plan.json", "other.html", "--justification", "x").code == 2
@@ -59,8 +58,7 @@ def test_failures(folder, words, code, said):
     run("release", "in.parquet", "out.parquet", *ASKED)
     (folder / "there.html").write_text("there")
     before = (folder / "out.parquet").read_bytes()
-    found = run(*words)
-    assert (found.code, said in found.err) == (code, True), found.err
+    ends(run(*words), code, said)
     assert (folder / "there.html").read_text() == "there"
     assert (folder / "out.parquet").read_bytes() == before
     assert not (folder / "page.html").exists()

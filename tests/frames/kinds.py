@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+from conftest import build_frame, run
 
 import puffer_frames
+from puffer_frames import Layout
 from puffer_frames.frames.table import open_table
 
 ROWS = 1200
@@ -65,3 +67,16 @@ def fingerprint(frame, like=""):
 def opened(frame):
     """A frame in memory as narwhals has it."""
     return open_table(frame).in_memory().opened()
+
+
+def both_releases(made, other, kind, frame, columns):
+    """The release of a plan, and of the plan of another kind from its rows: the same, and in Spark in any order."""
+    assert made.checksum == other.checksum
+    asked = {"layout": Layout(row_id="id"), "rng": 3}
+    pair = run(made.release(frame, **asked)), run(other.release(build_frame(other_kind(kind), columns), **asked))
+    found, expected = (dict(entries(released)) for released in pair)
+    assert list(found) == list(expected)
+    if kind == "spark":
+        found, expected = (sorted(zip(*rows.values()), key=repr) for rows in (found, expected))
+    assert found == expected
+    return pair

@@ -205,15 +205,12 @@ def test_sum_and_count_share_epsilon():
     assert joint["scale"].isna().tolist() == [False, False, True]
 
 
-def test_a_count_that_cannot_change_takes_no_epsilon():
+def test_counts_that_cannot_change_and_means_by_counts_below_0():
     frame = pd.DataFrame(VISITS)
     asked = {"unit": "patient", "value": "visits", "contribution": "draw", "epsilon": 1.0, "protect": "replacement"}
     both = frame.puffer.aggregate(**asked, query=("sum", "count"), allow_zero_noise=True)
     assert both["scale"].tolist() == [frame.puffer.aggregate(**asked)["scale"].iloc[0], 0.0]
     assert both["answer"].iloc[1] == 5
-
-
-def test_a_mean_by_a_count_that_is_not_positive_is_missing():
     frame = pd.DataFrame({"who": ["a"], "what": [1.0]})
     counts, means = zip(
         *(
@@ -226,7 +223,7 @@ def test_a_mean_by_a_count_that_is_not_positive_is_missing():
     assert [np.isnan(mean) for mean in means] == [count <= 0 for count in counts]
 
 
-def test_values_and_absence_in_either_order():
+def test_given_laws_and_values_or_absence():
     frame = pd.DataFrame(VISITS)
     asked = {
         "unit": "patient",
@@ -239,10 +236,6 @@ def test_values_and_absence_in_either_order():
     assert scales == pytest.approx([5, 5], rel=1e-8)
     given = frame.puffer.aggregate(**{**asked, "protect": "value"}, pairs=np.array([[1, 3], [0, 4]]))
     assert given["scale"].iloc[0] == pytest.approx(4, rel=1e-8)
-
-
-def test_given_laws():
-    frame = pd.DataFrame(VISITS)
     laws = {who: Prior.gaussian(1, 2) for who in "abcdefg"}
     asked = {"unit": "patient", "value": "visits", "laws": laws, "epsilon": 1.0}
     released = frame.puffer.aggregate(**asked)
@@ -251,7 +244,7 @@ def test_given_laws():
         frame.puffer.aggregate(**{**asked, "laws": {who: laws[who] for who in "abcd"}})
 
 
-def test_which_releases_add_up():
+def test_what_certificates_of_units_say():
     frame = pd.DataFrame(VISITS).query("patient in ['a', 'c']")  # the others have one value only
     asked = {"unit": "patient", "value": "visits", "contribution": "draw", "epsilon": 1.0}
     assert not frame.puffer.aggregate(**asked).puffer.certificate.adds_up
@@ -259,9 +252,6 @@ def test_which_releases_add_up():
     published = frame.puffer.aggregate(**asked, protect="replacement", calibration="theorem")
     assert published.puffer.certificate.adds_up
     assert published["scale"].iloc[0] == pytest.approx(2, rel=1e-9)
-
-
-def test_the_class_as_a_unit_says_what_it_protects():
     asked = {"value": "visits", "contribution": "draw", "protect": "replacement", "epsilon": 1.0}
     released = pd.DataFrame(VISITS).puffer.aggregate(unit="town", **asked)
     said = " ".join(released.puffer.certificate.assumptions)
@@ -274,7 +264,7 @@ def test_a_unit_in_two_groups_is_an_error():
         frame.puffer.aggregate(unit="patient", value="visits", by="town", epsilon=1.0)
 
 
-def test_times_of_every_kind_show_gaps():
+def test_times_of_every_kind_show_gaps_to_the_nanosecond():
     numbers = [0, 1, 2, 3, 10, 11, 12, 13, 14]
     start = datetime.datetime(2026, 1, 1)
     kinds = {
@@ -289,9 +279,6 @@ def test_times_of_every_kind_show_gaps():
             released = frame.puffer.histogram(state="s", time="t", epsilon=1.0, chain=[[0.5, 0.5], [0.5, 0.5]], rng=1)
             said = " ".join(released.puffer.certificate.assumptions)
             assert "1 series with 1 gap (6 times). The chain runs on through the gaps" in said, name
-
-
-def test_nanoseconds_are_told_apart():
     frame = pd.DataFrame({"t": pd.to_datetime(np.arange(0, 70, 7)), "s": list("ab") * 5})
     for made in (frame, pl.DataFrame({"t": frame["t"].to_numpy(), "s": frame["s"].to_numpy()})):
         released = made.puffer.histogram(state="s", time="t", epsilon=1.0, chain=[[0.5, 0.5], [0.5, 0.5]])
@@ -312,16 +299,13 @@ def test_times_without_a_step_are_refused():
             shaken.puffer.histogram(state="s", time="t", epsilon=1.0, gaps=gaps)
 
 
-def test_dropped_rows_are_gaps():
+def test_gaps_and_the_group():
     frame = pd.DataFrame({"t": range(9), "s": ["a", "b", None, "a", "b", "a", None, "b", "a"]})
     asked = {"state": "s", "time": "t", "epsilon": 1.0, "nulls": "drop", "mechanism": "group"}
     assert frame.puffer.histogram(**asked)["scale"].iloc[0] == pytest.approx(7)
     assert frame.puffer.histogram(**asked, gaps="independent")["scale"].iloc[0] == pytest.approx(3)
     exact = frame.puffer.histogram(**{**asked, "mechanism": "exact"}, chain=[[0.5, 0.5], [0.5, 0.5]])
     assert exact["scale"].iloc[0] == pytest.approx(1)
-
-
-def test_the_group_needs_no_chain():
     frame = pd.DataFrame({"t": range(9), "s": list("abbaababa")})
     released = frame.puffer.histogram(
         state="s", time="t", epsilon=1.0, mechanism="group", chain=[[1.0, 0.0], [0.0, 1.0]]
@@ -400,8 +384,8 @@ def test_deltas_of_several_releases_add_too():
         assert added in " ".join(frame.puffer.histogram(**asked, **options).puffer.certificate.assumptions)
 
 
-def test_other_noise_never_exceeds_that_of_the_group():
-    """Quilts are chosen for Laplace noise; the empty one can be better for another."""
+def test_several_matrices_and_other_noise():
+    # Quilts are chosen for Laplace noise; the empty one can be better for another
     frame = pd.DataFrame({"t": range(6), "s": list("abcabc")})
     chain = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]
     for options in ({"noise": Stable(alpha=1.5)}, {"noise": "gaussian", "delta": 1e-5}):
@@ -409,9 +393,6 @@ def test_other_noise_never_exceeds_that_of_the_group():
             asked = {"state": "s", "time": "t", "epsilon": epsilon, "chain": chain, **options}
             quilt, group = (frame.puffer.histogram(**asked, mechanism=m)["scale"].iloc[0] for m in ("quilt", "group"))
             assert quilt <= group
-
-
-def test_several_matrices_and_chains():
     frame = pd.DataFrame({"t": range(100), "s": list("ab") * 50})
     matrices = [[[p, 1 - p], [1 - p, p]] for p in (0.5, 0.7, 0.9)]
     for chains, mechanism, scale in (

@@ -60,7 +60,7 @@ def test_every_table_has_the_same_answer(case):
     assert answers[0] == answers[1]
 
 
-def test_types_are_kept(table):
+def test_types_are_kept_and_the_schema_takes_the_certificate_along(table, tmp_path):
     released = release(table)
     assert isinstance(released, pa.Table)
     assert released.schema.names == ["score", "note", "kind", "day", "low"]
@@ -69,10 +69,6 @@ def test_types_are_kept(table):
         assert released.schema.field(name).type == table.schema.field(name).type
         assert released[name].to_pylist() == table[name].to_pylist()
     assert not table.schema.metadata
-
-
-def test_the_schema_takes_the_certificate_along(table, tmp_path):
-    released = release(table)
     path = tmp_path / "released.parquet"
     pq.write_table(released, path)
     assert puffer_frames.read_certificate(path) == certificate_of(released)
@@ -80,14 +76,8 @@ def test_the_schema_takes_the_certificate_along(table, tmp_path):
     assert verify(released.slice(1)) == "derived"
     with pytest.raises(UncoveredFrameError):
         certificate_of(released.append_column("more", table["score"]))
-
-
-def test_labels_of_answers_keep_their_type(table):
     counts = puffer_frames.histogram(table, state="kind", time="day", epsilon=1.0)
     assert counts.schema.field("kind").type == table.schema.field("kind").type
-
-
-def test_two_columns_of_one_name(table):
     doubled = table.append_column("score", table["score"])
     with pytest.raises(ArgumentError, match="twice"):
         release(doubled)

@@ -74,11 +74,16 @@ def test_what_is_refused(released, change, options, error, words):
         puffer_frames.audit(*change(*released), **options)
 
 
-def test_answers_have_no_rows(data):
+def test_what_is_no_audit_shows_no_value(data):
     frame = pd.DataFrame(data).assign(person=range(300))
     asked = {"unit": "person", "value": "score", "query": "sum", "protect": "presence", "epsilon": 1.0}
     with pytest.raises(puffer_frames.errors.ArgumentError, match="answers about all rows"):
         puffer_frames.audit(frame, frame.puffer.aggregate(**asked, rng=1))
+    frame = pd.DataFrame(data).assign(score=lambda table: 123456.0 + table["score"])
+    out = frame.puffer.privatize(**ASKED, rng=1)
+    with pytest.raises(puffer_frames.PufferError) as raised:
+        puffer_frames.audit(frame.head(100), out)
+    assert "12345" not in str(raised.value)
 
 
 def test_the_report(released):
@@ -126,8 +131,8 @@ def test_columns_that_the_certificate_does_not_know(released):
     assert lacking["noise law"] == "not applicable"
 
 
-def test_odd_columns_beside(data):
-    """Columns of any type may stand in the original."""
+def test_odd_columns_and_a_kept_index_beside(data):
+    # Columns of any type may stand in the original
     frame = pl.DataFrame(data).with_columns(
         lists=pl.lit([1, 2]),
         structs=pl.struct("score", "note"),
@@ -141,20 +146,9 @@ def test_odd_columns_beside(data):
     assert puffer_frames.audit(frame, out, rng=1).failures == ("seed",)
     out = frame.puffer.privatize(secret="truth", public="gaps", epsilon=1.0, nulls="level", rng=1)
     assert puffer_frames.audit(frame, out, certificate=unseeded(out), rng=1).passed
-
-
-def test_index_that_was_kept(data):
     frame = pd.DataFrame(data).set_index(pd.Index(np.arange(300) * 7, name="number"))
     out = frame.puffer.privatize(**ASKED, layout=Layout(index="keep"), rng=1)
     assert puffer_frames.audit(frame, out, certificate=unseeded(out), rng=1).passed
-
-
-def test_errors_show_no_value_of_a_public_column(data):
-    frame = pd.DataFrame(data).assign(score=lambda table: 123456.0 + table["score"])
-    out = frame.puffer.privatize(**ASKED, rng=1)
-    with pytest.raises(puffer_frames.PufferError) as raised:
-        puffer_frames.audit(frame.head(100), out)
-    assert "12345" not in str(raised.value)
 
 
 def test_shuffled_rows_of_strata_pass():

@@ -48,23 +48,13 @@ def test_derived_and_uncovered(kind, released):
         certificate.attach(more)
 
 
-def test_the_fingerprint_decides_not_the_label(people):
+def test_the_fingerprint_decides_and_attach_follows_its_hint(people):
     released = pd.DataFrame(people).puffer.privatize(secret="group", public="score", epsilon=0.05)
     raw_again = released.assign(score=people["score"])
     assert raw_again.attrs
     assert raw_again.puffer.verify() == "derived"
     with pytest.raises(UncoveredFrameError, match="group"):
         _ = released.assign(group=people["group"]).puffer.certificate
-
-
-def test_a_frame_without_certificate(make_frame, people):
-    frame = make_frame(people)
-    for ask in (certificate_of, verify):
-        with pytest.raises(UncoveredFrameError, match="attach"):
-            ask(frame)
-
-
-def test_attach_follows_the_hint(people):
     released = pl.DataFrame(people).puffer.privatize(secret="group", public="score", epsilon=0.05)
     certificate = released.puffer.certificate
     rounded = released.with_columns(pl.col("score").round())
@@ -74,6 +64,13 @@ def test_attach_follows_the_hint(people):
         certificate.attach(rounded)
     assert certificate.attach(rounded, derived=True).puffer.certificate == replace(certificate, derived=True)
     assert rounded.puffer.verify() == "derived"
+
+
+def test_a_frame_without_certificate(make_frame, people):
+    frame = make_frame(people)
+    for ask in (certificate_of, verify):
+        with pytest.raises(UncoveredFrameError, match="attach"):
+            ask(frame)
 
 
 @pytest.mark.parametrize("options", [{}, {"delta": 1e-6}, {"pairs": [("a", "c"), ("b", "c")]}])
@@ -93,14 +90,6 @@ def test_infinite_losses_survive_json(people):
     certificate = frame.puffer.privatize(secret="s", public="x", **options).puffer.certificate
     assert certificate.verified["x"]["empirical"].pure_loss.upper == float("inf")
     assert Certificate.from_dict(json.loads(json.dumps(certificate.to_dict(), allow_nan=False))) == certificate
-
-
-def test_pandas_parquet_keeps_it(people, tmp_path):
-    released = pd.DataFrame(people).puffer.privatize(secret="group", public="score", epsilon=0.05)
-    released.to_parquet(tmp_path / "release.parquet")
-    again = pd.read_parquet(tmp_path / "release.parquet")
-    assert again.puffer.certificate == released.puffer.certificate
-    assert again.puffer.verify() == "unsigned: cannot be trusted"
 
 
 def test_csv_with_a_saved_certificate(people, tmp_path):

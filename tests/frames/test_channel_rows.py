@@ -123,7 +123,7 @@ def test_rows_that_nobody_has_are_not_released_unless_their_levels_are_declared(
         calibrate(frame, **asked, domain=declared | {"town": ["x", "y"]})
 
 
-def test_a_row_that_the_plan_does_not_know():
+def test_rows_that_the_plan_does_not_know_and_its_file(tmp_path):
     plan = calibrate(pd.DataFrame(COLUMNS), **ASKED)
     known = set(rows_of(COLUMNS, PUBLIC))
     strange = next(row for row in itertools.product(*({*COLUMNS[n]} for n in PUBLIC)) if row not in known)
@@ -132,9 +132,6 @@ def test_a_row_that_the_plan_does_not_know():
     assert plan.check(frame).verdict == "refused"
     with pytest.raises(CalibrationError, match="others in 1 row"):
         plan.release(frame, allow_other_frame=True)
-
-
-def test_a_plan_file_releases_the_same_rows(tmp_path):
     frame = pd.DataFrame(COLUMNS)
     plan = calibrate(frame, **ASKED)
     plan.save(tmp_path / "plan.json")
@@ -158,11 +155,15 @@ def test_what_is_refused(options, blamed):
     assert caught.value.what == blamed
 
 
-def test_shares_of_whole_rows_are_kept():
+def test_shares_of_whole_rows_and_each_secret_column():
     plan = calibrate(pd.DataFrame(COLUMNS), **ASKED | {"mechanism": Channel(preserve="marginal"), "public": PUBLIC[:2]})
     channel = plan.fitted.channel
     pooled = channel.problem.pooled
     assert np.allclose(pooled @ channel.matrix, pooled, atol=1e-9)
+    columns = COLUMNS | {"old": [age > 40 for age in COLUMNS["age"]]}
+    plan = calibrate(pd.DataFrame(columns), **ASKED | {"secret": ["group", "old"], "secrets": "each"})
+    for secret in ("group", "old"):
+        assert largest_log_ratio(laws(plan, columns, secret)) <= ASKED["epsilon"] * (1 + 1e-12)
 
 
 def test_other_tables_and_side_knowledge_are_beliefs_about_whole_rows():
@@ -181,10 +182,3 @@ def test_other_tables_and_side_knowledge_are_beliefs_about_whole_rows():
     )
     certificate = certificate_of(plan.release(frame, rng=1))
     assert set(certificate.beliefs) == {"empirical", "other table", "given 1"}
-
-
-def test_each_secret_column_by_itself():
-    columns = COLUMNS | {"old": [age > 40 for age in COLUMNS["age"]]}
-    plan = calibrate(pd.DataFrame(columns), **ASKED | {"secret": ["group", "old"], "secrets": "each"})
-    for secret in ("group", "old"):
-        assert largest_log_ratio(laws(plan, columns, secret)) <= ASKED["epsilon"] * (1 + 1e-12)

@@ -98,10 +98,20 @@ def test_a_joint_release_takes_no_theorem_of_one_column(table, options):
         pd.DataFrame(table).puffer.privatize(secret="group", public=["left", "right"], epsilon=1.0, **options)
 
 
-def test_constant_columns_together_need_no_noise(table):
+def test_labels_that_are_not_text_and_constant_columns(table, people):
     frame = pd.DataFrame(table).assign(left=1, right=2)
     with pytest.raises(CalibrationError, match="allow_zero_noise"):
         frame.puffer.privatize(secret="group", public=["left", "right"], epsilon=1.0)
+    frame = pd.DataFrame(people).set_axis([0, 1.5, ("note", 2)], axis=1)
+    released = frame.puffer.privatize(secret=0, public=1.5, epsilon=0.05, layout=Layout(keep=[("note", 2)]))
+    assert list(released.columns) == [1.5, ("note", 2)]
+    columns = pd.MultiIndex.from_product([["people"], ["group", "score", "note"]], names=["level", "name"])
+    released = frame.set_axis(columns, axis=1).puffer.privatize(
+        secret=("people", "group"), public=("people", "score"), epsilon=0.05
+    )
+    assert released.columns.equals(columns[[1]])
+    assert released.columns.names == [None, None]  # they may be anything
+    assert released.puffer.verify() == "unsigned: cannot be trusted"
 
 
 def test_clip_and_round_leave_the_calibration_as_it_is(make_frame, people):
@@ -146,19 +156,6 @@ def test_rows_sorted_by_the_secret_are_warned_about(people):
     assert sorted(released["note"]) == sorted(frame["note"])
     assert list(released["note"]) != list(frame["note"])
     assert released.index.equals(pd.RangeIndex(200))
-
-
-def test_labels_that_are_not_text_come_back(people):
-    frame = pd.DataFrame(people).set_axis([0, 1.5, ("note", 2)], axis=1)
-    released = frame.puffer.privatize(secret=0, public=1.5, epsilon=0.05, layout=Layout(keep=[("note", 2)]))
-    assert list(released.columns) == [1.5, ("note", 2)]
-    columns = pd.MultiIndex.from_product([["people"], ["group", "score", "note"]], names=["level", "name"])
-    released = frame.set_axis(columns, axis=1).puffer.privatize(
-        secret=("people", "group"), public=("people", "score"), epsilon=0.05
-    )
-    assert released.columns.equals(columns[[1]])
-    assert released.columns.names == [None, None]  # they may be anything
-    assert released.puffer.verify() == "unsigned: cannot be trusted"
 
 
 # Column names that no file, stream or certificate can hold are refused on every kind of frame.

@@ -119,13 +119,10 @@ def test_secrets_of_any_type(make_frame, secrets):
     assert moved == (COLUMNS["x"] + 0.5 * words + 100.0 * places).tolist()
 
 
-def test_categories_as_secrets():
+def test_categories_and_two_columns_as_secrets():
     frame = build_frame("pandas", COLUMNS)
     frame["group"] = frame["group"].astype("category").cat.add_categories(["never"])
     assert dict(entries(released(frame)))["x"] == expected()["x"]
-
-
-def test_two_secret_columns():
     for kind in ("pandas", "polars", "polars-lazy", "pyarrow"):
         frame = build_frame(kind, COLUMNS | {"other": RNG.permutation(["e", "f"] * (ROWS // 2))})
         for secret in (("group", "other"), ("other", "group")):
@@ -154,7 +151,7 @@ def test_joint_levels_row_by_row():
     assert found.tolist() == [typed.get(row, joint.unknown) for row in rows]
 
 
-def test_a_stratum_that_the_draw_does_not_know():
+def test_strata_that_draws_do_not_know_or_fit():
     part = (ColumnNoise(column="x", noise=None, key=KEY, domain=None, remap=None, bounds=None, to_integers=False),)
     draw = ByStratum(given=("p", "q"), strata=(("a", "a"), ("b", "b")), parts=(part, part))
     move, x = draw.prepared(), np.arange(4.0)
@@ -162,9 +159,6 @@ def test_a_stratum_that_the_draw_does_not_know():
     with pytest.raises(CalibrationError, match="strata of the plan; got 1 row of others"):
         move(columns, None)
     assert move({name: values[:2] for name, values in columns.items()}, None)["x"].tolist() == [0.0, 1.0]
-
-
-def test_draws_of_strata_that_do_not_fit_together():
     x, y = (
         (ColumnNoise(column=name, noise=None, key=KEY, domain=None, remap=None, bounds=None, to_integers=False),)
         for name in "xy"

@@ -273,15 +273,6 @@ def test_a_relation_of_a_release_is_verified(connection, relation, tmp_path):
     assert verify(certificate.attach(again.to_arrow_table())) == "unsigned: cannot be trusted"
 
 
-def test_plans_are_kept_and_applied(relation):
-    plan = puffer_frames.calibrate(relation, secret="group", public="score", epsilon=0.05)
-    assert entries(plan.release(relation, layout=Layout(row_id="id"), rng=7)) == entries(
-        release(TABLE, layout=Layout(row_id="id"))
-    )
-    with pytest.raises(CalibrationError, match="other rows"):
-        plan.release(relation.limit(100))
-
-
 def test_a_large_release_lies_in_a_file_without_a_name(connection, relation, tmp_path, monkeypatch):
     """It is the one that is held in memory: rows, kept categories and certificate."""
     kinds = relation.project("*, (CASE WHEN id % 2 = 0 THEN 'even' ELSE 'odd' END)::ENUM('even', 'odd') AS half")

@@ -162,9 +162,17 @@ def test_text(column, characters):
     check(column(entries), entries)
 
 
-def test_text_of_numpy():
+def test_text_of_subclasses_of_numpy_and_beyond_utf_8():
     entries = text(characters="aé中")
     check(pd.Series([np.str_(entry) for entry in entries], dtype=object), entries)
+    column = pd.Series([Masked("flu"), Masked("hiv"), "none"] * 9, dtype=object)
+    check(column, ["flu", "hiv", "none"] * 9)
+    assert levels_of(nw.from_native(column[:3], series_only=True), name="g") == ["flu", "hiv", "none"]
+    frame = pd.DataFrame({"g": pd.Series([Masked("flu\ud800"), Masked("hiv\ud800"), "none"], dtype=object)})
+    coded = coded_column(nw.from_native(frame, eager_only=True), "g")
+    assert coded.levels == ("flu\ud800", "hiv\ud800", "none")
+    entries = text(characters="aé中\ud800\udfff\U0001f600")
+    check(pd.Series(entries, dtype=object), entries)
 
 
 class Masked(str):
@@ -176,37 +184,17 @@ class Masked(str):
     __repr__ = __str__
 
 
-def test_texts_of_a_subclass_are_told_apart_by_their_characters():
-    column = pd.Series([Masked("flu"), Masked("hiv"), "none"] * 9, dtype=object)
-    check(column, ["flu", "hiv", "none"] * 9)
-    assert levels_of(nw.from_native(column[:3], series_only=True), name="g") == ["flu", "hiv", "none"]
-
-
-def test_texts_of_a_subclass_that_utf_8_cannot_hold():
-    frame = pd.DataFrame({"g": pd.Series([Masked("flu\ud800"), Masked("hiv\ud800"), "none"], dtype=object)})
-    coded = coded_column(nw.from_native(frame, eager_only=True), "g")
-    assert coded.levels == ("flu\ud800", "hiv\ud800", "none")
-
-
-def test_text_that_utf_8_cannot_hold():
-    entries = text(characters="aé中\ud800\udfff\U0001f600")
-    check(pd.Series(entries, dtype=object), entries)
-
-
-def test_categories_of_several_types():
+def test_mixed_categories_and_integers_of_128_bits():
     numbers = np.random.default_rng(2).integers(0, 2500, ROWS_OF_NUMBERED).tolist()
     entries = [number if number % 3 else f"s{number}" for number in numbers]
     check(pd.Series(pd.Categorical(entries)), entries)
+    entries = [int(number) * 2**40 for number in integers("far")]
+    check(pl.Series(entries, dtype=pl.Int128), entries)
 
 
 @pytest.mark.parametrize("make", [pd.Series, pl.Series, lambda entries: pd.Series(entries, dtype="boolean")])
 def test_booleans(make):
     check(make([True, False, True]), [True, False, True])
-
-
-def test_integers_of_128_bits():
-    entries = [int(number) * 2**40 for number in integers("far")]
-    check(pl.Series(entries, dtype=pl.Int128), entries)
 
 
 @pytest.mark.parametrize("values", [[0.0, -0.0, 1.0, -1.0], [0.5], [1e300, -1e300, 5e-324]])

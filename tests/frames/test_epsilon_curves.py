@@ -90,12 +90,14 @@ def test_a_ledger_has_no_entry_of_a_curve(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_what_can_be_read_once_is_read_once():
+def test_arguments_that_are_read_once_or_of_another_type():
     frame = pd.DataFrame(VISITS)
     asked = SUMS | {"protect": "replacement"}
     pairs = [("a", "b"), ("b", "c")]
     once = frame.puffer.aggregate(epsilon=EPSILONS, pairs=iter(pairs), **asked)
     pd.testing.assert_frame_equal(once, frame.puffer.aggregate(epsilon=EPSILONS, pairs=pairs, **asked))
+    found = frame.puffer.aggregate(epsilon=1.0, query="mean", divisor=np.float32(0.5), rng=1, **SUMS)
+    pd.testing.assert_frame_equal(found, frame.puffer.aggregate(epsilon=1.0, query="mean", divisor=0.5, rng=1, **SUMS))
 
 
 @pytest.mark.parametrize("per", ["pooled", "unit", "both"])
@@ -105,12 +107,6 @@ def test_a_curve_of_frequencies_is_that_of_the_shortest_series(per):
     curve = frame.puffer.histogram(epsilon=[1.0], **asked)
     assert curve["query"].tolist() == ["frequency"]
     assert curve["scale"].iloc[0] == frame.puffer.histogram(epsilon=1.0, **asked)["scale"].max()
-
-
-def test_a_divisor_of_another_type():
-    frame = pd.DataFrame(VISITS)
-    found = frame.puffer.aggregate(epsilon=1.0, query="mean", divisor=np.float32(0.5), rng=1, **SUMS)
-    pd.testing.assert_frame_equal(found, frame.puffer.aggregate(epsilon=1.0, query="mean", divisor=0.5, rng=1, **SUMS))
 
 
 def test_a_curve_goes_on_where_no_noise_is_needed():

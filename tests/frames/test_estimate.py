@@ -344,13 +344,20 @@ def test_means_and_regressions_by_random_labels(how, count):
         assert (np.abs(covered - 0.95) <= (4 * (0.95 * 0.05 / count) ** 0.5 if count == 400 else 0.16)).all()
 
 
-def test_the_mean_of_a_channel_whose_table_is_published():
+def test_the_mean_of_a_channel_whose_table_is_published_and_what_it_keeps():
     frame = released(public="wing", mechanism=Channel(publish_matrix=True), layout=Layout(keep=["town", "rooms"]))
     own = estimate(frame)
     check(own.mean("wing"), PEOPLE["wing"].mean())
     check(own.mean("wing", by="town"), PEOPLE.groupby("town")["wing"].mean())
     check(own.mean("rooms", by="wing"), PEOPLE.groupby("wing")["rooms"].mean())
     check(own.regress("rooms", on="wing"), np.polyfit(PEOPLE["wing"], PEOPLE["rooms"], 1)[::-1])
+    kept = estimate(released(public="hobby", mechanism=Channel(preserve="marginal"))).value_counts("hobby")
+    check(kept, PEOPLE["hobby"].value_counts().sort_index())
+    mean = released(public="score", mechanism=Channel(preserve="mean"))
+    check(estimate(mean).mean("score"), PEOPLE["score"].mean())
+    assert "upper bound" in str(kept)
+    with pytest.raises(PufferError, match="channel"):
+        estimate(mean[mean["town"] == "x"]).mean("score")
 
 
 def test_a_group_that_may_have_no_rows_has_no_mean():
@@ -395,16 +402,6 @@ def test_counts_behind_a_channel_of_several_columns():
         assert alone[level].standard_error ** 2 == pytest.approx(pairs.covariance[np.ix_(parts, parts)].sum())
     with pytest.raises(PufferError, match="one channel"):
         estimate(released()).value_counts(["town", "rooms"])
-
-
-def test_what_a_channel_keeps_on_average():
-    kept = estimate(released(public="hobby", mechanism=Channel(preserve="marginal"))).value_counts("hobby")
-    check(kept, PEOPLE["hobby"].value_counts().sort_index())
-    mean = released(public="score", mechanism=Channel(preserve="mean"))
-    check(estimate(mean).mean("score"), PEOPLE["score"].mean())
-    assert "upper bound" in str(kept)
-    with pytest.raises(PufferError, match="channel"):
-        estimate(mean[mean["town"] == "x"]).mean("score")
 
 
 def test_a_release_that_was_written_filtered_and_sorted(tmp_path):
@@ -482,16 +479,13 @@ def test_rows_in_another_order_and_without_a_column():
     assert "assumed" in str(fewer)
 
 
-def test_repeated_rows_are_found_whatever_is_asked():
-    """By the noise of a column that the estimate is not of."""
+def test_repeated_and_changed_rows_are_found():
+    # By the noise of a column that the estimate is not of
     frame = released(given=Strata("town", minimum=1), layout=Layout(keep="rooms")).sample(
         ROWS // 2, replace=True, random_state=1
     )
     with pytest.raises(UncoveredFrameError, match="equal ones"):
         frame.reset_index(drop=True).puffer.estimate().value_counts("rooms")
-
-
-def test_processed_values_that_were_changed_or_repeated():
     for changed in (lambda v: v + 0.5, lambda v: v * 0 + 4):
         frame = released(**laid_out(ASKED, round=True))
         frame["score"] = changed(frame["score"])

@@ -182,30 +182,21 @@ def test_wide_whole_numbers(like):
         assert fingerprint(other, like=like) != fingerprint(long, like=like)
 
 
-def test_whole_numbers_are_one_family_with_floats():
-    """pandas makes floats of integers where one is missing."""
+def test_numbers_objects_and_texts_that_differ():
+    # pandas makes floats of integers where one is missing
     assert fingerprint(pl.DataFrame({"x": [1, None]})) == fingerprint(pd.DataFrame({"x": [1.0, None]}))
     assert fingerprint(pl.DataFrame({"x": [2**53 + 1]})) != fingerprint(pl.DataFrame({"x": [2.0**53]}))
-
-
-MIXED = [1, "1", b"1", True, decimal.Decimal(1), START, START.replace(tzinfo=datetime.UTC), datetime.timedelta(1)]
-
-
-def test_objects_of_several_types_enter_with_their_types():
     frames = [pd.DataFrame({"x": pd.Series([entry, (0,)], dtype=object)}) for entry in MIXED]
     assert len({fingerprint(frame) for frame in frames}) == len(frames)
     assert len({fingerprint(frame, like="rows:") for frame in frames}) == len(frames)
-
-
-def test_text_that_utf8_does_not_hold():
     lone, other = (pd.DataFrame({"x": pd.Series(["a", text], dtype=object)}) for text in ("\ud800", "\ud801"))
     assert fingerprint(lone) == fingerprint(lone.copy()) != fingerprint(other)
-
-
-def test_nanoseconds_in_lists():
     moments = pl.DataFrame({"x": [1, 2]}).select(pl.concat_list(pl.col("x").cast(pl.Datetime("ns"))))
     assert fingerprint(moments[:1]) != fingerprint(moments[1:])
     assert fingerprint(moments) == fingerprint(moments.to_pandas())
+
+
+MIXED = [1, "1", b"1", True, decimal.Decimal(1), START, START.replace(tzinfo=datetime.UTC), datetime.timedelta(1)]
 
 
 @pytest.mark.parametrize("kind", [pl.Time(), pl.Datetime("ns"), pl.Duration("ns")], ids=["time", "moment", "duration"])

@@ -158,13 +158,23 @@ def test_spark_writes_folders(spark, tmp_path, monkeypatch):
         assert certificate.verify(tmp_path / name) == "uncovered"
 
 
-def test_an_index_of_pandas_in_every_file(tmp_path):
+def test_an_index_in_every_file_and_a_file_of_another_format(tmp_path):
     released = pd.DataFrame(PEOPLE).puffer.privatize(**ASKED)
     released[:10].to_parquet(tmp_path / "a.parquet")
     released[10:].to_parquet(tmp_path / "b.parquet")
     assert released.puffer.certificate.verify(tmp_path) == "unsigned: cannot be trusted"
     released[10:].set_axis([9] * 9 + [3], axis=0).to_parquet(tmp_path / "b.parquet")
     assert released.puffer.certificate.verify(tmp_path) == "uncovered"
+    path = tmp_path / "other.parquet"
+    pl.DataFrame(PEOPLE_OF_PARQUET).write_parquet(path)
+    with pytest.raises(UncoveredFrameError, match="without one"):
+        read_certificate(path)
+    with pytest.raises(FileNotFoundError):
+        read_certificate(tmp_path / "nowhere.parquet")
+    with pytest.raises(UncoveredFrameError):
+        pl.DataFrame(PEOPLE_OF_PARQUET).puffer.write_parquet(path)
+    certificate = release(pl.DataFrame(PEOPLE_OF_PARQUET)).puffer.certificate
+    assert certificate.verify(path) == "uncovered"
 
 
 def test_a_single_file_of_another_format(certificate, tmp_path):
@@ -204,35 +214,16 @@ def test_the_file_is_verified_by_its_own_certificate(make_frame, tmp_path):
         assert certificate.verify(nw.from_native(again).sort("score").to_native()) == "derived"
 
 
-def test_pandas_own_writer_keeps_it(tmp_path):
+def test_pandas_own_writer_kept_indices_and_answers(tmp_path):
     path = tmp_path / "released.parquet"
     release(pd.DataFrame(PEOPLE_OF_PARQUET)).to_parquet(path)
     assert read_certificate(path).verify(path) == "unsigned: cannot be trusted"
     assert pd.read_parquet(path).puffer.verify() == "unsigned: cannot be trusted"
-
-
-def test_an_index_that_is_kept_is_not_a_column(tmp_path):
     frame = pd.DataFrame(PEOPLE_OF_PARQUET, index=range(5, 25))
     path = tmp_path / "released.parquet"
     release(frame, index="keep").puffer.write_parquet(path)
     assert read_certificate(path).verify(path) == "unsigned: cannot be trusted"
     assert pd.read_parquet(path).index.tolist() == list(range(5, 25))
-
-
-def test_other_files_and_frames(tmp_path):
-    path = tmp_path / "other.parquet"
-    pl.DataFrame(PEOPLE_OF_PARQUET).write_parquet(path)
-    with pytest.raises(UncoveredFrameError, match="without one"):
-        read_certificate(path)
-    with pytest.raises(FileNotFoundError):
-        read_certificate(tmp_path / "nowhere.parquet")
-    with pytest.raises(UncoveredFrameError):
-        pl.DataFrame(PEOPLE_OF_PARQUET).puffer.write_parquet(path)
-    certificate = release(pl.DataFrame(PEOPLE_OF_PARQUET)).puffer.certificate
-    assert certificate.verify(path) == "uncovered"
-
-
-def test_answers_too(tmp_path):
     path = tmp_path / "answers.parquet"
     answers = pl.DataFrame(PEOPLE_OF_PARQUET).puffer.aggregate(unit="group", value="score", query="mean", epsilon=1.0)
     answers.puffer.write_parquet(path)

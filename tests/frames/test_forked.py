@@ -137,26 +137,17 @@ def said(tmp_path_factory):
     return {name: (folder / name).read_text().splitlines() for name in PROCESSES}
 
 
-def test_a_child_of_a_process_that_has_used_polars(said):
+def test_children_of_children_and_of_processes_that_imported_it(said):
     assert sorted(said["has used"]) == sorted([*["ForkedProcessError", "done"] * len(USED), *USED])
-
-
-def test_a_child_of_a_process_that_has_only_imported_it(said):
     there, done, again, here = said["has imported"]
     assert (done, again) == ("done", "done")
     assert there == here
-
-
-def test_a_child_of_a_child_that_works(said):
-    """It has used Polars itself."""
+    # It has used Polars itself
     assert said["works"] == ["ForkedProcessError", "done"]
 
 
-def test_every_verb_says_so_at_once(said):
-    """It waits once."""
+def test_every_verb_says_so_at_once_and_the_child_ends_as_usual(said):
+    # It waits once
     assert said["verbs"] == [*(f"{number} ForkedProcessError" for number in range(14)), "waits: 1", "done"]
-
-
-def test_a_child_ends_as_usual(said):
-    """The thread that never comes back does not hold the process up."""
+    # The thread that never comes back does not hold the process up
     assert said["ends"] == ["1"]

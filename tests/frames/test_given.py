@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import LOCAL_KINDS, build_frame, run, thinned
-from kinds import entries, other_kind
+from kinds import both_releases, entries, other_kind
 
 import puffer_frames
 from puffer_frames import Certificate, Contamination, Layout, Noise, Strata, certificate_of
@@ -68,11 +68,7 @@ def test_same_strata_and_same_release(kind, make_frame, name):
     made, other = plan(frame, **REQUESTS[name]), planned(other_kind(kind), name)
     assert made.strata == other.strata
     assert len(made.strata) > 1
-    assert made.checksum == other.checksum
-    released = run(made.release(frame, layout=Layout(row_id="id"), rng=3))
-    same = run(other.release(build_frame(other_kind(kind), COLUMNS), layout=Layout(row_id="id"), rng=3))
-    if kind != "spark":  # whose rows have no order
-        assert entries(released) == entries(same)
+    released, _ = both_releases(made, other, kind, frame, COLUMNS)
     certificate = certificate_of(released)
     given = REQUESTS[name]["given"]
     columns = given.columns if isinstance(given, Strata) else given
@@ -179,24 +175,12 @@ def test_a_given_column_is_not_kept_too():
 
 def test_releases_that_condition_do_not_add_up():
     frame = build_frame("pandas", COLUMNS)
-    first, second = (
-        puffer_frames.privatize(frame, secret="group", public="grade", epsilon=0.5, given="town") for _ in "12"
-    )
-    with pytest.raises(CalibrationError, match="conditions"):
-        puffer_frames.compose([first, second])
-    with pytest.raises(CalibrationError, match="conditions"):
-        puffer_frames.compose([first, second], frame=frame)
-    bounded = [
-        puffer_frames.privatize(
-            frame,
-            secret="group",
-            public=["grade", "mark"],
-            epsilon=0.5,
-            given="town",
-            mechanism=Noise(theorem="bounded"),
-        )
-        for _ in "12"
-    ]
+    first, second = (plan(frame, epsilon=0.5, given="town").release(frame) for _ in "12")
+    for table in (None, frame):
+        with pytest.raises(CalibrationError, match="conditions"):
+            puffer_frames.compose([first, second], frame=table)
+    asked = {"public": ["grade", "mark"], "given": "town", "mechanism": Noise(theorem="bounded")}
+    bounded = [plan(frame, epsilon=0.5, **asked).release(frame) for _ in "12"]
     assert puffer_frames.compose(bounded).epsilon == pytest.approx(1.0)
     with pytest.raises(CalibrationError, match="given columns"):
         puffer_frames.compose(bounded, frame=frame)
@@ -239,15 +223,21 @@ def test_the_released_label_is_the_one_that_was_calibrated():
     assert "strata-small" not in said
     other = plan.release(FRAME.sample(frac=1, random_state=1, ignore_index=True), rng=1)
     assert set(other["town"]) == {"a", "b", "other"}
-
-
-def test_without_merging_a_small_stratum_loses_more():
-    """A scale that was found for merged strata protects nobody where the label itself is released."""
+    # A scale that was found for merged strata protects nobody where the label itself is released
     scale = puffer_frames.calibrate(FRAME, given=STRATA, **OPTIONS).strata["other",]["score"]
     assert max(loss_in(FRAME[town == TOWN_OF_STRATA], scale) for town in "cde") > 1.0
 
 
-def test_a_single_small_stratum_joins_the_smallest_of_the_others():
+@pytest.mark.parametrize("kind", [*FEW, "spark"], indirect=True)
+def test_merged_strata_of_every_kind_of_frame(make_frame):
+    asked = OPTIONS | {"given": STRATA, "rng": 4, "layout": Layout(row_id="id")}
+    expected = puffer_frames.privatize(FRAME, **asked)
+    released = run(puffer_frames.privatize(make_frame(COLUMNS_OF_STRATA), **asked))
+    rows = dict(entries(released))
+    assert sorted(zip(map(str, rows["town"]), rows["score"])) == sorted(zip(expected["town"], expected["score"]))
+
+
+def test_single_small_strata_and_nothing_to_merge():
     rows = FRAME.assign(town=np.where(np.isin(TOWN_OF_STRATA, ["c", "d"]), "a", TOWN_OF_STRATA))
     plan = puffer_frames.calibrate(rows, given=STRATA, **OPTIONS)
     assert set(plan.strata) == {("a",), ("other",)}  # e has joined b
@@ -255,6 +245,9 @@ def test_a_single_small_stratum_joins_the_smallest_of_the_others():
     with pytest.warns(puffer_frames.SuspectValuesWarning, match="'town' will say 'other' in all rows"):
         made = puffer_frames.calibrate(lacking, given=STRATA, **OPTIONS)
     assert set(made.strata) == {("other",)}
+    plan = puffer_frames.calibrate(FRAME, given=Strata("town", minimum=1, merge=True), **OPTIONS)
+    assert plan.strata == puffer_frames.calibrate(FRAME, given=Strata("town", minimum=1), **OPTIONS).strata
+    assert "strata-merged" not in {s.key for s in certificate_of(plan.release(FRAME)).statements}
 
 
 def test_a_stratum_that_is_called_other():
@@ -269,13 +262,7 @@ def test_a_stratum_that_is_called_other():
     assert set(found.strata) == {("other", "down"), ("other", "other")}  # the smallest joins: b
 
 
-def test_nothing_to_merge():
-    plan = puffer_frames.calibrate(FRAME, given=Strata("town", minimum=1, merge=True), **OPTIONS)
-    assert plan.strata == puffer_frames.calibrate(FRAME, given=Strata("town", minimum=1), **OPTIONS).strata
-    assert "strata-merged" not in {s.key for s in certificate_of(plan.release(FRAME)).statements}
-
-
-def test_several_columns_and_other_rows():
+def test_several_columns_of_merged_strata_and_what_is_refused():
     plan = puffer_frames.calibrate(FRAME, given=Strata(["town", "flat"], minimum=40, merge=True), **OPTIONS)
     assert ("other", "other") in plan.strata
     released = plan.release(FRAME, rng=1)
@@ -283,28 +270,10 @@ def test_several_columns_and_other_rows():
     with pytest.raises(CalibrationError, match="strata of the plan"):
         plan.release(FRAME.assign(town=np.where(TOWN_OF_STRATA == "a", "new", TOWN_OF_STRATA)), allow_other_frame=True)
     assert plan.check(FRAME).verdict == "covered"
-
-
-@pytest.mark.parametrize("kind", thinned(LOCAL_KINDS, few=("pandas-pyarrow", "polars-lazy", "duckdb")), indirect=True)
-def test_every_kind_of_frame(make_frame):
-    expected = puffer_frames.privatize(FRAME, given=STRATA, rng=4, layout=Layout(row_id="id"), **OPTIONS)
-    released = run(
-        puffer_frames.privatize(
-            make_frame(COLUMNS_OF_STRATA), given=STRATA, rng=4, layout=Layout(row_id="id"), **OPTIONS
-        )
-    )
-    assert [str(town) for town in list(released["town"])] == expected["town"].tolist()
-    assert np.array_equal(np.asarray(released["score"], dtype=float), expected["score"])
-
-
-def test_in_spark(spark):
-    frame = build_frame("spark", COLUMNS_OF_STRATA, spark)
-    expected = puffer_frames.privatize(FRAME, given=STRATA, rng=4, layout=Layout(row_id="id"), **OPTIONS)
-    released = (
-        puffer_frames.privatize(frame, given=STRATA, rng=4, layout=Layout(row_id="id"), **OPTIONS).toArrow().to_pandas()
-    )
-    columns = ["town", "score"]
-    assert sorted(map(tuple, released[columns].to_numpy())) == sorted(map(tuple, expected[columns].to_numpy()))
+    with pytest.raises(ArgumentError, match="columns of text"):
+        puffer_frames.calibrate(FRAME, given=Strata("floor", merge=True), **OPTIONS)
+    with pytest.raises(ArgumentTypeError, match="merge"):
+        Strata("town", merge="yes")
 
 
 def test_noise_of_strata_that_drowns_the_values_is_on_the_certificate():
@@ -325,10 +294,3 @@ def test_merged_strata_are_not_released_as_they_were():
     assert "given, as they were: town" in str(plain)
     assert "as they were: town" not in str(merged)
     assert "The guarantee is given town, released with merged strata" in " ".join(str(merged).split())
-
-
-def test_what_is_refused_of_merged_strata():
-    with pytest.raises(ArgumentError, match="columns of text"):
-        puffer_frames.calibrate(FRAME, given=Strata("floor", merge=True), **OPTIONS)
-    with pytest.raises(ArgumentTypeError, match="merge"):
-        Strata("town", merge="yes")

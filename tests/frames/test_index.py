@@ -79,12 +79,15 @@ def test_numbers_of_the_rows_are_no_data(kind, people, tmp_path, step):
         assert certificate.verify(found) == "derived"
 
 
-def test_a_kept_column_as_the_index_is_the_same_release(people):
+def test_an_index_that_is_a_kept_column_or_numbers_the_rows(people):
     released = release(pd.DataFrame(people))
     certificate = released.puffer.certificate
     assert certificate.verify(released.set_index("note")) == "unsigned: cannot be trusted"
     assert certificate.verify(released.set_index("note").rename_axis(index="other")) == "uncovered"
     assert certificate.verify(released.set_index("note", drop=False)) == "uncovered"
+    released = release(pd.DataFrame(people), layout=Layout(keep="note", index="keep"))
+    assert certificate_of(released).kept == ("note",)
+    assert certificate_of(released).verify(pl.from_pandas(released)) == "unsigned: cannot be trusted"
 
 
 LABELS = {
@@ -126,12 +129,6 @@ def test_a_kept_index_is_part_of_the_release(people, tmp_path, name):
     assert certificate.verify(released[::-1]) == "derived"
     other = released.set_axis(index.take([1, 0, *range(2, ROWS)]), axis=0)
     assert certificate.verify(other) == "derived"
-
-
-def test_a_kept_index_that_only_numbers_the_rows_is_nothing(people):
-    released = release(pd.DataFrame(people), layout=Layout(keep="note", index="keep"))
-    assert certificate_of(released).kept == ("note",)
-    assert certificate_of(released).verify(pl.from_pandas(released)) == "unsigned: cannot be trusted"
 
 
 @pytest.mark.parametrize(

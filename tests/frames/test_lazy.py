@@ -108,12 +108,17 @@ def test_one_pass_into_a_file(table, tmp_path):
     assert sorted(tmp_path.iterdir()) == [path, beside]
 
 
-def test_from_a_file(table, tmp_path):
+def test_plans_that_are_ordered_filtered_or_shuffled(table, tmp_path):
     path = tmp_path / "people.parquet"
     table.write_parquet(path, row_group_size=90)
     released = pl.scan_parquet(path).filter(pl.col("note").is_not_null()).puffer.privatize(**ASKED, rng=1)
     rows = table.filter(pl.col("note").is_not_null())
     assert released.collect().equals(rows.puffer.privatize(**ASKED, rng=1))
+    plan = table.lazy().unique(maintain_order=True).sort("id", maintain_order=True)
+    assert len(plan.puffer.privatize(**ASKED).puffer.collect()) == ROWS
+    released = table.lazy().select(pl.all().shuffle(seed=None)).puffer.privatize(**ASKED)
+    with pytest.raises(CalibrationError, match="the same rows in the same order"):
+        released.puffer.collect()
 
 
 CHANGES = {
@@ -214,17 +219,6 @@ def test_plans_in_no_order_need_numbers(table, name):
     assert set(released.head(10).collect()["score"]) <= set(noise.values())
 
 
-def test_orders_that_are_kept_need_none(table):
-    plan = table.lazy().unique(maintain_order=True).sort("id", maintain_order=True)
-    assert len(plan.puffer.privatize(**ASKED).puffer.collect()) == ROWS
-
-
-def test_a_plan_that_shuffles_is_noticed(table):
-    released = table.lazy().select(pl.all().shuffle(seed=None)).puffer.privatize(**ASKED)
-    with pytest.raises(CalibrationError, match="the same rows in the same order"):
-        released.puffer.collect()
-
-
 def test_numbers_are_checked(table):
     plan = table.lazy()
     for wrong, got in (
@@ -234,11 +228,6 @@ def test_numbers_are_checked(table):
     ):
         with pytest.raises(ArgumentError, match=got):
             wrong.puffer.privatize(**laid_out(ASKED, row_id="id"))
-
-
-def test_rows_clustered_by_the_secret_are_warned_about(table):
-    with pytest.warns(RowOrderWarning):
-        table.sort("group").lazy().puffer.privatize(**ASKED)
 
 
 def test_what_is_wrong_with_the_rows(table):
@@ -277,8 +266,8 @@ def test_columns_of_many_values(table, monkeypatch):
     assert "counted in cells" in str(collected.puffer.certificate)
 
 
-def test_zeros_of_both_signs_are_one_secret(table):
-    """Also in the number of runs, which a warning is about."""
+def test_signs_of_zero_and_128_bits_of_the_secret(table):
+    # Also in the number of runs, which a warning is about
     whole = table.with_columns(group=(pl.col("group") == "a").cast(pl.Float64))
     zero = (pl.col("group") == 0) & (pl.int_range(pl.len()) % 2 == 0)
     signed = whole.with_columns(group=pl.when(zero).then(-pl.col("group")).otherwise("group"))
@@ -288,6 +277,14 @@ def test_zeros_of_both_signs_are_one_secret(table):
     assert ours.puffer.certificate == theirs.puffer.certificate
     with pytest.warns(RowOrderWarning):
         signed.sort("group", maintain_order=True).lazy().puffer.privatize(**ASKED)
+    wide = table.with_columns(group=2 ** pl.col("score").clip(0, 1).cast(pl.Int128) * 2**70)
+    asked = ASKED | {"public": "id"}
+    source = Changing(wide)
+    released = source.plan.puffer.privatize(**asked, rng=1)
+    assert released.puffer.collect().equals(wide.puffer.privatize(**asked, rng=1))
+    source.rows = wide.with_columns(pl.col("group") * 2)
+    with pytest.raises(CalibrationError, match="other rows"):
+        released.puffer.collect()
 
 
 ROWS_ALONE = {
@@ -304,14 +301,3 @@ def test_rows_without_any_released_column(table, name, engine):
     eager = table.puffer.privatize(**ASKED, rng=1)
     released = table.lazy().puffer.privatize(**ASKED, rng=1)
     assert ROWS_ALONE[name](released).collect(engine=engine).equals(ROWS_ALONE[name](eager))
-
-
-def test_secrets_of_128_bits_are_told_apart(table):
-    wide = table.with_columns(group=2 ** pl.col("score").clip(0, 1).cast(pl.Int128) * 2**70)
-    asked = ASKED | {"public": "id"}
-    source = Changing(wide)
-    released = source.plan.puffer.privatize(**asked, rng=1)
-    assert released.puffer.collect().equals(wide.puffer.privatize(**asked, rng=1))
-    source.rows = wide.with_columns(pl.col("group") * 2)
-    with pytest.raises(CalibrationError, match="other rows"):
-        released.puffer.collect()

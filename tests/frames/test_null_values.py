@@ -100,8 +100,8 @@ def test_codes_of_a_level():
     assert plan.expected_error["income"] in compared["error"].tolist()
 
 
-def test_columns_of_any_name():
-    """Labels of pandas may be anything, and Polars takes some names for patterns."""
+def test_codes_that_libraries_compare_otherwise():
+    # Labels of pandas may be anything, and Polars takes some names for patterns
     frame = pd.DataFrame({0: COLUMNS["group"], ("a", 1): COLUMNS["income"]}, dtype=object).infer_objects()
     asked = {"secret": 0, "epsilon": 0.05, "nulls": "drop"}
     out = puffer_frames.privatize(frame, **asked, public=[("a", 1)], null_values={0: "refused", ("a", 1): 9999999})
@@ -111,6 +111,11 @@ def test_columns_of_any_name():
     assert len(puffer_frames.privatize(odd, **asked | {"secret": "^.*$"}, public="income", null_values=codes)) == len(
         out
     )
+    connection = pytest.importorskip("duckdb").connect()
+    connection.execute('create table words ("a ""b""" varchar collate nocase)')
+    connection.execute("insert into words values ('NA'), ('na'), ('b')")
+    found = with_nulls(connection.table("words"), {'a "b"': ("na",)})
+    assert [word for (word,) in found.fetchall()] == ["NA", None, "b"]
 
 
 @pytest.mark.parametrize("library", [pd, pl])
@@ -182,14 +187,6 @@ def test_a_code_that_floats_of_32_bits_do_not_have(kind):
     found = nw.from_native(with_nulls(narrow, {"x": (0.1,)}))
     rows = found.lazy().collect()
     assert rows["x"].is_null().to_list() == [False, True, False]
-
-
-def test_a_code_of_text_that_duckdb_compares_without_case():
-    connection = pytest.importorskip("duckdb").connect()
-    connection.execute('create table words ("a ""b""" varchar collate nocase)')
-    connection.execute("insert into words values ('NA'), ('na'), ('b')")
-    found = with_nulls(connection.table("words"), {'a "b"': ("na",)})
-    assert [word for (word,) in found.fetchall()] == ["NA", None, "b"]
 
 
 @pytest.mark.filterwarnings("ignore:null_values:puffer_frames.errors.SuspectValuesWarning")

@@ -147,16 +147,13 @@ def test_orders(make_frame, name):
         assert reasons(lambda: puffer_frames.privatize(frame, **asked, layout=Layout(shuffle=True))) == set()
 
 
-def test_joint_secrets_and_several_public_columns():
+def test_joint_secrets_and_numbered_rows():
     data = {"one": PLACE // 2 % 2, "two": PLACE % 2, "x": SCORE, "y": np.sort(SCORE)}
     for kind in ("pandas", "polars", "polars-lazy"):
         frame = build_frame(kind, data)
         with pytest.warns(RowOrderWarning, match="values of 'y' are alike") as caught:
             puffer_frames.privatize(frame, secret=["one", "two"], public=["x", "y"], epsilon=1.0)
         assert set(caught[0].message.reasons) == {"repeats", "public"}
-
-
-def test_rows_of_a_plan_that_are_numbered_are_released_in_their_order():
     plan = pl.LazyFrame({"id": PLACE, "group": np.sort(GROUP), "score": SCORE})
     asked = {"secret": "group", "public": "score", "epsilon": 0.05, "layout": Layout(row_id="id")}
     assert reasons(lambda: puffer_frames.privatize(plan, **asked)) == {"runs", "drift"}

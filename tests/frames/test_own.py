@@ -203,9 +203,16 @@ def test_levels_hold_no_other_labels():
     assert released.puffer.verify() == "unsigned: cannot be trusted"
 
 
-def test_column_labels_that_are_categories():
+def test_labels_nans_and_arrays_among_objects():
     labels = pd.CategoricalIndex(["group", "score"])
     assert list(own_labels(labels[1:]).categories) == ["score"]
+    entries = [decimal.Decimal("sNaN"), decimal.Decimal(1), float("nan"), None]
+    own = own_array(pd.Series(entries, dtype=object))
+    assert list(map(repr, own)) == list(map(repr, entries))
+    rows = np.arange(20).reshape(4, 5)
+    found = own_array(pd.Series(list(rows)))
+    assert all(entry.base is None for entry in found)
+    assert [entry.tolist() for entry in found] == rows.tolist()
 
 
 @pytest.mark.parametrize("where", ["column", "index"])
@@ -234,19 +241,6 @@ def test_categories_of_polars_and_pyarrow(frame):
     assert not [mark for mark in MARKS if mark in memory(bare(released))]
     kept = released["kept"].to_list() if isinstance(released, pl.DataFrame) else released["kept"].to_pylist()
     assert kept == [text for text in KEPT["text"] if text != LOST]
-
-
-def test_a_signaling_nan_among_objects_is_kept():
-    entries = [decimal.Decimal("sNaN"), decimal.Decimal(1), float("nan"), None]
-    own = own_array(pd.Series(entries, dtype=object))
-    assert list(map(repr, own)) == list(map(repr, entries))
-
-
-def test_arrays_among_objects_are_copied():
-    rows = np.arange(20).reshape(4, 5)
-    found = own_array(pd.Series(list(rows)))
-    assert all(entry.base is None for entry in found)
-    assert [entry.tolist() for entry in found] == rows.tolist()
 
 
 COLUMNS = [

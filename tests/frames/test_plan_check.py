@@ -12,17 +12,7 @@ from conftest import build_frame, few, run, thinned, without_spark
 from kinds import entries, make_columns
 
 import puffer_frames
-from puffer_frames import (
-    Channel,
-    Contamination,
-    Layout,
-    Noise,
-    Population,
-    PufferError,
-    Strata,
-    Unit,
-    load_plan,
-)
+from puffer_frames import Channel, Contamination, Layout, Noise, Population, PufferError, Strata, Unit, load_plan
 from puffer_frames.core import BatchReport, Prior
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, ColumnNotFoundError
 from puffer_frames.mechanisms.batch_report import more_rows
@@ -156,7 +146,7 @@ def figures(report, check):
     return {each.about: (each.found, each.limit, each.verdict) for each in report.findings if each.check == check}
 
 
-def test_rows_of_each_secret():
+def test_rows_of_each_secret_and_of_a_population():
     batch = night(1, rows=100)
     found = figures(PLANS["one column"].check(pl.DataFrame(batch)), "rows")
     counts, plan = (dict(zip(*np.unique(each["group"], return_counts=True))) for each in (batch, FIRST))
@@ -164,6 +154,13 @@ def test_rows_of_each_secret():
     alone = PLANS["one column"].check(pl.DataFrame(BATCHES["one secret"]))
     assert figures(alone, "rows")["b"] == (0, plan["b"], "absent")
     assert alone.verdict == "covered"
+    # From fewer rows more laws are not refuted, and more is lost under the worst of them
+    losses = [
+        figures(PLANS["one column"].check(pl.DataFrame(night(5, rows=rows))), "loss")["population"][0]
+        for rows in (900, 300, 100)
+    ]
+    assert losses == sorted(losses)
+    assert losses[-1] > 0.6
 
 
 def test_losses_are_those_of_a_certificate():
@@ -186,16 +183,6 @@ def test_a_loss_beyond_epsilon_is_not_within_where_the_range_is_wider():
     wider = frame.assign(x=frame["x"].where((frame["g"] == "c") | (frame.index > 200), 5000.0))
     found = plan.check(wider).frame.set_index("check").loc["loss"]
     assert (found["verdict"], found["found"] > 10) == ("recalibrate", True)
-
-
-def test_a_population_is_learned_anew():
-    """From fewer rows more laws are not refuted, and more is lost under the worst of them."""
-    losses = [
-        figures(PLANS["one column"].check(pl.DataFrame(night(5, rows=rows))), "loss")["population"][0]
-        for rows in (900, 300, 100)
-    ]
-    assert losses == sorted(losses)
-    assert losses[-1] > 0.6
 
 
 def test_values_beyond_the_domain_are_counted():
@@ -282,16 +269,13 @@ def test_rows_that_are_refused(asked, more):
     assert f"the law of {name}" in plan.check(far).why
 
 
-def test_more_rows_than_those_of_a_population():
+def test_more_rows_and_columns_of_a_population():
     for confidence, more in ((0.95, "Population(0.999)"), (0.999, "made from more rows")):
         plan = puffer_frames.calibrate(
             pl.DataFrame(FIRST), secret="group", public="score", epsilon=0.3, beliefs=Population(confidence)
         )
         assert more in more_rows(plan.fitted.request, plan.kinds)
-
-
-def test_several_columns_of_a_population():
-    """There is no such law of whole rows: the error says what there is."""
+    # There is no such law of whole rows: the error says what there is
     frame = pl.DataFrame(FIRST)
     asked = {"secret": "group", "public": ["score", "size"], "epsilon": 1.0, "mechanism": "noise"}
     with pytest.raises(ArgumentError, match="beliefs must be") as caught:
@@ -299,16 +283,6 @@ def test_several_columns_of_a_population():
     assert "Contamination(share=0.02)" in caught.value.hint
     wide = puffer_frames.calibrate(frame, **asked, beliefs=Contamination(share=0.02))
     assert wide.check(pl.DataFrame(night(3, rows=300))).verdict == "covered"
-
-
-def test_merged_labels_have_no_order():
-    rare = pl.DataFrame(FIRST | {"town": np.where(np.arange(ROWS) < 3, "rare", FIRST["town"])})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        plan = puffer_frames.calibrate(
-            rare, secret="group", public="town", epsilon=0.6, mechanism=Channel(merge_rare=5)
-        )
-    assert figures(plan.check(rare), "drift") == {}
 
 
 def test_units_with_more_rows():
@@ -362,7 +336,7 @@ def test_columns_that_hold_something_else(make_frame):
     )
 
 
-def test_truth_values_are_numbers_but_for_a_channel():
+def test_truth_values_merged_labels_and_what_is_no_frame():
     frame = pl.DataFrame(FIRST | {"score": FIRST["score"] > 3})
     numbers = frame.with_columns(score=pl.col("score").cast(pl.Int64))
     asked = {"secret": "group", "public": "score", "epsilon": 0.1}
@@ -371,9 +345,13 @@ def test_truth_values_are_numbers_but_for_a_channel():
     with pytest.raises(ArgumentTypeError, match="of booleans, as in the plan; got a column of numbers"):
         plan.release(numbers, allow_other_frame=True)
     assert plan.check(numbers).verdict == "refused"
-
-
-def test_what_is_no_frame_is_an_error():
+    rare = pl.DataFrame(FIRST | {"town": np.where(np.arange(ROWS) < 3, "rare", FIRST["town"])})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plan = puffer_frames.calibrate(
+            rare, secret="group", public="town", epsilon=0.6, mechanism=Channel(merge_rare=5)
+        )
+    assert figures(plan.check(rare), "drift") == {}
     for name in ("one column", "labels"):
         with pytest.raises(ArgumentTypeError, match="the frame must be"):
             PLANS[name].check({"group": ["a"]})

@@ -132,10 +132,7 @@ def test_what_an_office_says_is_kept(key):
     assert (second.dataset, second.issuer, second.created) == ("people", "Office", today())
     third = plan.refine(PEOPLE, first, epsilon=0.8, key=key, about={"issuer": "Other"}).puffer.certificate
     assert (third.dataset, third.issuer, third.fingerprint) == ("people", "Other", second.fingerprint)
-    for other in (
-        {"dataset": "others"},
-        {"dataset": "people", "batch": "second"},
-    ):
+    for other in ({"dataset": "others"}, {"dataset": "people", "batch": "second"}):
         with pytest.raises(CalibrationError, match="the data set and batch of the release"):
             plan.refine(PEOPLE, first, epsilon=0.8, key=key, about=other)
 

@@ -23,13 +23,14 @@ def release(frame, **options):
     return run(puffer_frames.privatize(frame, **ASKED | options))
 
 
-def test_noise_in_secret_out(kind, make_frame, people):
+def test_noise_in_secret_out_and_fresh_noise_every_time(kind, make_frame, people):
     frame = make_frame(people)
     released = release(frame)
     assert names(released) == ["score"]
     assert len(column(released, "score")) == 200
     assert not np.array_equal(column(released, "score"), people["score"])
     assert type(released) is {"polars-lazy": pl.DataFrame, "duckdb": pa.Table}.get(kind, type(frame))
+    assert not np.array_equal(column(release(frame), "score"), column(release(frame), "score"))
 
 
 @pytest.mark.parametrize(
@@ -56,18 +57,6 @@ def test_released_dtype_is_of_the_columns_own_family(make_frame, people, kind, d
         assert str(released["score"].dtype) == dtype
 
 
-def test_fresh_noise_every_time(make_frame, people):
-    frame = make_frame(people)
-    assert not np.array_equal(column(release(frame), "score"), column(release(frame), "score"))
-
-
-def test_kept_columns_come_in_the_frames_order(make_frame, people):
-    released = release(make_frame({"note": people["note"], **people}), layout=Layout(keep=["note"]))
-    assert names(released) == ["note", "score"]
-    assert dict(entries(released))["note"] == people["note"]
-    assert certificate_of(released).kept == ("note",)
-
-
 def test_input_is_unchanged(make_frame, people):
     frame = make_frame(people)
     release(frame, layout=Layout(keep="note"))
@@ -77,12 +66,6 @@ def test_input_is_unchanged(make_frame, people):
     if isinstance(frame, pd.DataFrame):
         pd.testing.assert_frame_equal(frame, make_frame(people))
         assert frame.attrs == {}
-
-
-def test_plan_then_release_equals_one_call(make_frame, people):
-    frame = make_frame(people)
-    plan = puffer_frames.calibrate(frame, **ASKED)
-    assert entries(run(plan.release(frame, rng=7))) == entries(release(frame, rng=7))
 
 
 def test_a_remap_is_the_same_step_on_every_kind(make_frame, people):
@@ -95,16 +78,6 @@ def test_a_remap_is_the_same_step_on_every_kind(make_frame, people):
     assert column(released, "score").tolist() == noisy.tolist()
     assert len(set(noisy)) > 1
     assert {statement.key for statement in certificate_of(released).statements} >= {"remap", "remap-values"}
-
-
-def test_a_plan_releases_the_same_rows_in_any_order_and_no_other(people):
-    frame = pd.DataFrame(people)
-    plan = frame.puffer.calibrate(secret="group", public="score", epsilon=0.05)
-    assert len(plan.release(frame.sample(frac=1, random_state=1), layout=Layout(index="drop"))) == 200
-    assert len(plan.release(pl.DataFrame(people))) == 200
-    with pytest.raises(puffer_frames.errors.CalibrationError, match="other rows"):
-        plan.release(frame.head(100))
-    assert len(plan.release(frame.head(100), allow_other_frame=True, allow_drift=True)) == 100
 
 
 def test_secret_kinds_give_the_same_scale(people):
@@ -165,16 +138,13 @@ def test_zero_noise_when_asked_for(make_frame, people):
     assert certificate_of(released).scales == {"score": 0.0}
 
 
-def test_published_scale_on_request(people):
+def test_published_scale_on_request_and_at_its_edge(people):
     frame = pd.DataFrame(people)
     plan = frame.puffer.calibrate(secret="group", public="score", epsilon=0.05, mechanism=Noise(calibration="theorem"))
     assert 0 < plan.published_scale <= plan.scale <= plan.published_scale * (1 + 1e-9)  # the grid costs 2^-40
     certificate = plan.release(frame).puffer.certificate
     assert certificate.adds_up
     assert not release(frame).puffer.certificate.adds_up
-
-
-def test_published_scale_at_the_edge_is_raised_by_rounding_alone():
     frame = pd.DataFrame({"s": ["a", "b"], "x": [0, 3]})
     plan = frame.puffer.calibrate(secret="s", public="x", epsilon=0.7, mechanism=Noise(calibration="theorem"))
     assert plan.published_scale <= plan.scale <= plan.published_scale * (1 + 1e-11)

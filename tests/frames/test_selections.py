@@ -43,13 +43,7 @@ def test_the_rest_leaves_out_given_and_unit_columns():
     assert calibrate(few.drop(columns="id"), **ASKED, given=Strata("town")).public == ("score",)
     units = few.drop(columns="town").assign(id=few["id"] // 2, group=few["id"] // 2 % 2)
     assert calibrate(units, **ASKED, unit=Unit("id", rows="independent")).public == ("score",)
-
-
-def test_the_plan_prints_what_was_selected():
     assert "release score, age" in str(calibrate(TABLE[["group", "score", "age"]], **ASKED))
-
-
-def test_no_rest():
     with pytest.raises(ArgumentError, match="public must be a column besides the secret, given, kept"):
         privatize(TABLE, **ASKED, layout=Layout(keep=["score", "age", "town", "id"]))
 
@@ -79,16 +73,13 @@ def test_selectors_of_polars(lazy):
     assert found.lazy().collect().equals(named.lazy().collect())
 
 
-def test_expressions_that_select_columns():
+def test_expressions_and_functions_that_select_columns():
     frame = pl.DataFrame(TABLE)
     for public in (pl.col("score", "age"), pl.col("^score|age$"), pl.all().exclude("group", "town", "id")):
         assert calibrate(frame, **ASKED, public=public).public == ("score", "age")
     assert calibrate(frame, secret=pl.col("group"), public="score", given=cs.by_name("town"), epsilon=1.0)
     found = compare(frame, secret=cs.by_name("group"), public=[cs.by_name("score")], beliefs="empirical")
     assert set(found["column"]) == {"score"}
-
-
-def test_functions_of_a_pandas_frame():
     plan = calibrate(TABLE, secret=lambda frame: frame.columns[0], public=lambda frame: ["score", "age"], epsilon=0.05)
     assert (plan.secret, plan.public) == (("group",), ("score", "age"))
     assert calibrate(TABLE, **ASKED, public=lambda frame: frame.columns[1:3]).public == ("score", "age")

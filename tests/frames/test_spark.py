@@ -29,10 +29,13 @@ def frame(spark, table):
     return make_frame(spark, table)
 
 
-def test_the_rows_of_every_kinds_cases_lie_in_two_partitions(spark):
-    """So that their numbers go on from one partition to the next."""
+def test_two_partitions_and_kept_intervals_of_months(spark):
+    # So that their numbers go on from one partition to the next
     frame = build_frame("spark", {"place": range(10)}, spark)
     assert frame.selectExpr("spark_partition_id() AS partition").distinct().count() == 2
+    frame = spark.sql("select id % 2 = 0 as g, id % 5 as x, interval '1' month as k from range(100)")
+    with pytest.raises(ColumnTypeError, match="'k' must be of a type that Arrow has; got interval month"):
+        puffer_frames.privatize(frame, secret="g", public="x", epsilon=1.0, layout=Layout(keep="k"))
 
 
 @few(1)
@@ -85,14 +88,11 @@ def test_every_table_has_the_same_answer(spark, case):
     assert answers[0] == answers[1]
 
 
-def test_index_and_shuffle(frame):
+def test_what_spark_frames_do_not_do(frame, spark, tmp_path):
     with pytest.raises(ArgumentError, match="index"):
         release(frame, layout=Layout(index="drop"))
     with pytest.raises(ArgumentError, match="orderBy"):
         release(frame, layout=Layout(shuffle=True))
-
-
-def test_what_spark_frames_do_not_do(spark, frame, tmp_path):
     stream = spark.readStream.format("rate").load()
     with pytest.raises(ArgumentTypeError, match="streaming"):
         release(stream, secret="timestamp", public="value")
@@ -100,12 +100,6 @@ def test_what_spark_frames_do_not_do(spark, frame, tmp_path):
         puffer_frames.aggregate(stream, query="count", epsilon=1.0)
     with pytest.raises(ArgumentTypeError, match="Spark DataFrame"):
         puffer_frames.write_parquet(release(frame, layout=Layout(row_id="id")), tmp_path / "x.parquet")
-
-
-def test_kept_intervals_of_months_are_refused(spark):
-    frame = spark.sql("select id % 2 = 0 as g, id % 5 as x, interval '1' month as k from range(100)")
-    with pytest.raises(ColumnTypeError, match="'k' must be of a type that Arrow has; got interval month"):
-        puffer_frames.privatize(frame, secret="g", public="x", epsilon=1.0, layout=Layout(keep="k"))
 
 
 def test_names_with_dots_and_backticks_and_of_other_case(spark, table):
@@ -248,7 +242,7 @@ def test_no_column_but_the_released_ones_can_be_reached(frame, row_id, count):
     assert reached == []
 
 
-def test_files_do_not_show_where_the_rows_are(spark, frame, tmp_path):
+def test_neither_files_nor_plans_show_the_rows(spark, frame, tmp_path, capsys):
     from pyspark.errors import AnalysisException
 
     frame.write.parquet(str(tmp_path / "rows"))
@@ -256,9 +250,6 @@ def test_files_do_not_show_where_the_rows_are(spark, frame, tmp_path):
     for run in (lambda: released.select("_metadata.row_index"), lambda: released.filter("_metadata.row_index > 3")):
         with pytest.raises(AnalysisException):
             run().count()
-
-
-def test_the_plan_of_a_release_has_no_hash_of_the_rows(frame, capsys):
     released = release(frame, layout=Layout(row_id="id"))
     for mode in ("extended", "formatted", "cost"):
         released.explain(mode=mode)

@@ -139,13 +139,10 @@ def _clock():
     return functions.expr("reflect('java.lang.System', 'nanoTime')")
 
 
-def test_rows_that_change_between_the_passes_are_an_error(frame, tmp_path):
+def test_keys_and_rows_between_the_passes(frame, tmp_path):
     changing = frame.withColumn("score", (_clock().cast("long") / 1000).cast("long") % 3)
     with pytest.raises(CalibrationError, match="same in every pass"):
         release(changing, layout=Layout(row_id="id"), epsilon=1e-3)
-
-
-def test_every_release_has_a_key_of_its_own(frame):
     first, second = (
         released_rows(release(frame, layout=Layout(row_id="id", keep="id"), rng=None), "id") for _ in range(2)
     )

@@ -65,10 +65,14 @@ def test_text_that_is_labels(texts):
     assert not met(pd.DataFrame({"sex": SEX, "x": texts}), secret="sex", public="x")
 
 
-def test_declared_levels_are_labels():
+def test_domains_that_leave_out_a_code_and_codes_in_cells():
     texts = MARKED["a mark"]
     frame = pd.DataFrame({"sex": SEX, "x": texts})
     assert not met(frame, secret="sex", public="x", domain={"x": sorted(set(texts))})
+    frame = pd.DataFrame({"sex": SEX, "x": FAR["9999 among ages"]})
+    (told,) = met(frame, secret="sex", public="x", domain={"x": (0, 99)})
+    assert "of the rows outside" in told  # the code is one of its ends now, for as many rows
+    assert not met(frame, secret="sex", public="x", domain={"x": (0, 9999)})
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "polars-lazy", "pyarrow", "duckdb"])
@@ -141,13 +145,6 @@ def test_numbers_without_codes(values):
     assert not met(pd.DataFrame({"sex": SEX, "x": values}), secret="sex", public="x")
 
 
-def test_a_domain_leaves_out_the_code():
-    frame = pd.DataFrame({"sex": SEX, "x": FAR["9999 among ages"]})
-    (told,) = met(frame, secret="sex", public="x", domain={"x": (0, 99)})
-    assert "of the rows outside" in told  # the code is one of its ends now, for as many rows
-    assert not met(frame, secret="sex", public="x", domain={"x": (0, 9999)})
-
-
 def test_a_code_in_cells():
     rng = np.random.default_rng(1)
     rows = 200_000
@@ -157,11 +154,15 @@ def test_a_code_in_cells():
     assert f"{int((values == 1e7).sum())} rows" in found
 
 
-def test_kept_numbers_in_text_are_seen_as_numbers():
+def test_numbers_in_text_that_no_single_step_reads():
     values = RNG.lognormal(3, 1, ROWS)
     frame = pd.DataFrame({"sex": SEX, "x": values, "copy": [f"{v:.12f}" for v in values]})
     with pytest.warns(puffer_frames.KeptColumnWarning, match="'copy'"):
         puffer_frames.privatize(frame, secret="sex", public="x", layout=Layout(keep="copy"), epsilon=1)
+    texts = [f"1.00{k % 8}.000" if k % 2 else f"1,00{k % 8},000" for k in range(ROWS)]
+    (told,) = met(pd.DataFrame({"sex": SEX, "x": texts}), secret="sex", public="x")
+    assert "to_numeric" not in told
+    assert "It is written in several ways" in told
 
 
 def test_a_panic_becomes_an_exception():
@@ -236,13 +237,6 @@ def test_the_step_that_a_warning_names_gives_the_numbers_that_were_meant(name):
     step = re.search(r"pd\.to_numeric\(.*\"coerce\"\)", told)[0]
     expected = [k if plain and row % 2 else meant(k) for row, k in enumerate(digits)]
     assert eval(step, {"pd": pd, "frame": frame}).tolist() == expected
-
-
-def test_texts_that_no_single_step_reads():
-    texts = [f"1.00{k % 8}.000" if k % 2 else f"1,00{k % 8},000" for k in range(ROWS)]
-    (told,) = met(pd.DataFrame({"sex": SEX, "x": texts}), secret="sex", public="x")
-    assert "to_numeric" not in told
-    assert "It is written in several ways" in told
 
 
 @pytest.mark.parametrize("kind", ["dates", "decimals", "floats", "times"])

@@ -33,19 +33,18 @@ def step():
     return PufferTransformer(secret="group", public="score", epsilon=0.1)
 
 
-def test_the_arguments_are_those_of_privatize():
+def test_arguments_rows_and_configuration(people, step, tmp_path):
     own = {name: parameter.default for name, parameter in inspect.signature(PufferTransformer).parameters.items()}
     known = {
         each.name: inspect.Parameter.empty if each.default is MISSING else each.default
         for each in fields(PrivatizeArguments)
     }
     assert own == known | {"allow_drift": None}
-
-
-def test_rows_stay_where_they_are(people, step, tmp_path):
     for layout, word in ((Layout(shuffle=True), "shuffle"), (Layout(refine_key=tmp_path / "key"), "refine_key")):
         with pytest.raises(ArgumentError, match=f"{word} must be left out in a transformer"):
             clone(step).set_params(layout=layout).fit(pd.DataFrame(people))
+    with config_context(transform_output="polars"):
+        assert isinstance(step.fit_transform(pd.DataFrame(people)), pl.DataFrame)
 
 
 @MEMORY
@@ -69,11 +68,6 @@ def test_set_output(people, step, frame_kind, container):
     assert verify(released) == "unsigned: cannot be trusted"
 
 
-def test_the_configuration_of_scikit_learn(people, step):
-    with config_context(transform_output="polars"):
-        assert isinstance(step.fit_transform(pd.DataFrame(people)), pl.DataFrame)
-
-
 def test_an_array_has_columns_by_number(people):
     array = pd.DataFrame(people).to_numpy()
     transformer = PufferTransformer(secret="x0", public="x1", epsilon=0.1, layout=Layout(keep="x2"))
@@ -89,38 +83,29 @@ def test_an_array_has_columns_by_number(people):
         transformer.get_feature_names_out(["a"])
 
 
-def test_names_of_a_frame_are_its_own(people, step):
+def test_names_given_columns_and_labels(people, step):
     step.fit(pd.DataFrame(people))
     assert step.feature_names_in_.tolist() == list(people)
     with pytest.raises(ValueError, match="not equal to feature_names_in_"):
         step.get_feature_names_out(["a", "b", "c"])
     with pytest.raises(ValueError, match="feature names"):
         step.transform(pd.DataFrame(people)[["score", "group", "note"]])
-
-
-def test_given_columns_come_out(people):
     transformer = PufferTransformer(secret="group", public="score", epsilon=0.1, given=Strata("note"))
     released = transformer.fit_transform(pd.DataFrame(people))
     assert transformer.get_feature_names_out().tolist() == list(released.columns) == ["score", "note"]
-
-
-def test_labels_come_out_as_labels(people):
     transformer = PufferTransformer(secret="group", public="note", epsilon=0.01, allow_zero_noise=True)
     released = transformer.fit_transform(pl.DataFrame(people))
     assert released.schema == {"note": pl.String}
     assert transformer.certificates_[-1].noise == "channel"
 
 
-def test_pipeline(people, step):
+def test_pipelines_and_column_transformers(people, step):
     frame = pd.DataFrame(people)
     y = np.arange(200.0)
     model = make_pipeline(step, LinearRegression()).fit(frame, y)
     assert np.array_equal(model.predict(frame), model.predict(frame))
     assert model[:-1].get_feature_names_out().tolist() == ["score"]
     assert len(step.certificates_) == 3
-
-
-def test_column_transformer(people, step):
     columns = ColumnTransformer([("private", step, ["group", "score"]), ("same", "passthrough", ["note"])])
     released = columns.set_output(transform="pandas").fit_transform(pd.DataFrame(people))
     assert list(released.columns) == ["private__score", "same__note"]

@@ -98,22 +98,22 @@ def test_a_unit_with_two_secrets(make_frame, name):
         calibrate(make_frame(columns(group=wrong)), **ASKED, unit=Unit(name, rows="independent"))
 
 
-def test_more_rows_than_were_declared(frame):
+def test_units_that_are_missing_fractions_or_too_large(frame, make_frame):
     with pytest.raises(ArgumentError, match="at most 2 rows per unit"):
         calibrate(frame, **ASKED, unit=Unit("patient", rows="independent", most=2))
-
-
-def test_rows_without_a_unit(make_frame):
     missing = make_frame(columns(patient=[None, *COLUMNS["patient"][1:]]))
     unit = Unit("patient", rows="independent")
     with pytest.raises(PriorError, match="got 1 row with one"):
         calibrate(missing, **ASKED, unit=unit)
     assert calibrate(missing, **ASKED, unit=unit, nulls="drop").scales
-
-
-def test_no_such_column(frame):
     with pytest.raises(ColumnNotFoundError):
         calibrate(frame, **ASKED, unit=Unit("nobody", rows="independent"))
+    halves = make_frame(columns(patient=[k / 2 for k in OF]))
+    with pytest.raises((ArgumentTypeError, ArgumentError)):
+        calibrate(halves, **ASKED, unit=Unit("patient", rows="independent"))
+    frame = nw.from_native(pd.DataFrame({"unit": [2.0**53, 1.0]}), eager_only=True)
+    with pytest.raises(ColumnTypeError, match=r"floats beyond 2\*\*53, which merge integers"):
+        factorise(frame, "unit")
 
 
 def test_rows_in_memory_are_sampled_alone(kind, frame):
@@ -123,15 +123,3 @@ def test_rows_in_memory_are_sampled_alone(kind, frame):
         return
     with pytest.raises(ArgumentError, match="not in memory"):
         calibrate(frame, **ASKED, unit=unit)
-
-
-def test_units_by_fractions(make_frame):
-    halves = make_frame(columns(patient=[k / 2 for k in OF]))
-    with pytest.raises((ArgumentTypeError, ArgumentError)):
-        calibrate(halves, **ASKED, unit=Unit("patient", rows="independent"))
-
-
-def test_units_as_large_floats_are_told_what_is_wrong():
-    frame = nw.from_native(pd.DataFrame({"unit": [2.0**53, 1.0]}), eager_only=True)
-    with pytest.raises(ColumnTypeError, match=r"floats beyond 2\*\*53, which merge integers"):
-        factorise(frame, "unit")

@@ -401,15 +401,12 @@ def test_times_far_apart(plan, power, step):
     assert ask_histogram(build_frame(plan, data), **asked) == ask_histogram(build_frame("polars", data), **asked)
 
 
-def test_nanoseconds_are_told_apart():
+def test_nanoseconds_and_labels_of_a_kind_of_their_own():
     times = np.arange(0, 70, 7).astype("datetime64[ns]")
     frame = pl.LazyFrame({"time": times, "state": list("ab") * 5})
     found = ask_histogram(frame, state="state", time="time", chain=[[0.5, 0.5], [0.5, 0.5]])
     assert "without gaps" in " ".join(found[1].split())
-
-
-def test_labels_of_a_kind_of_their_own():
-    """Categories keep their dtype in the answers."""
+    # Categories keep their dtype in the answers
     frame = pl.LazyFrame({"time": range(6), "state": pl.Series(list("abaabb"), dtype=pl.Enum(["b", "a"]))})
     released = puffer_frames.histogram(frame, state="state", time="time", epsilon=1.0)
     assert released.schema["state"] == pl.Enum(["b", "a"])

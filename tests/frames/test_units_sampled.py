@@ -49,7 +49,7 @@ def test_every_row_of_a_unit_is_as_likely():
     assert np.abs(shares - 0.2).max() < 5 * np.sqrt(0.2 * 0.8 / 4000)
 
 
-def test_what_is_refused():
+def test_what_is_refused_and_tables_of_beliefs():
     with pytest.raises(ArgumentError, match="only with most="):
         Unit("who", rows="independent", over="sample")
     with pytest.raises(ArgumentError, match="not for repeated rows"):
@@ -58,6 +58,12 @@ def test_what_is_refused():
         Unit("who", rows="any", most=2, over="drop")
     with pytest.raises(ArgumentError, match="at most 3 rows"):
         puffer_frames.calibrate(pd.DataFrame(COLUMNS), **OPTIONS | {"unit": Unit("who", "independent", 3)})
+    # Its rows are used whole; where it names units, as those of the given table
+    frame = pd.DataFrame(COLUMNS)
+    other = frame.assign(score=6 - frame["score"])
+    for columns, rows in ((["group", "score"], WHO.size), (["group", "score", "who"], np.minimum(SIZES, 3).sum())):
+        plan = puffer_frames.calibrate(frame, **OPTIONS, beliefs=["empirical", other[columns]])
+        assert sum(law.levels[1] for law in plan.choice.beliefs["other table"].values()) == rows
 
 
 def test_releases_of_other_rows_of_a_unit_do_not_add_up():
@@ -76,12 +82,3 @@ def test_releases_of_other_rows_of_a_unit_do_not_add_up():
     options = OPTIONS | {"unit": Unit("who", "any", 3, "sample")}
     any_rows = [puffer_frames.privatize(each, **options) for each in orders]  # noise for ranges, whichever rows
     assert puffer_frames.compose(any_rows).epsilon == pytest.approx(2.0)
-
-
-def test_the_table_of_a_belief_needs_no_units():
-    """Its rows are used whole; where it names units, as those of the given table."""
-    frame = pd.DataFrame(COLUMNS)
-    other = frame.assign(score=6 - frame["score"])
-    for columns, rows in ((["group", "score"], WHO.size), (["group", "score", "who"], np.minimum(SIZES, 3).sum())):
-        plan = puffer_frames.calibrate(frame, **OPTIONS, beliefs=["empirical", other[columns]])
-        assert sum(law.levels[1] for law in plan.choice.beliefs["other table"].values()) == rows

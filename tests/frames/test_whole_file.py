@@ -124,9 +124,14 @@ def test_only_files_are_replaced(released, tmp_path, device):
     assert names(tmp_path) == sorted(path.name for path in kinds if path.parent == tmp_path)
 
 
-def test_a_folder_that_is_not_there(released, tmp_path):
+def test_files_that_may_not_be_written_or_appear_meanwhile(released, tmp_path, system):
     with pytest.raises(FileNotFoundError):
         write_parquet(released, tmp_path / "nowhere" / "x.parquet")
+    path = tmp_path / "x"
+    with target.replacing(path) as file:
+        file.write(b"new")
+        path.write_bytes(b"other")
+    assert [(entry.name, entry.read_bytes()) for entry in tmp_path.iterdir()] == [("x", b"new")]
 
 
 @pytest.mark.parametrize("old", [None, b"old"])
@@ -234,14 +239,6 @@ def test_nothing_is_left_at_the_end_of_python(tmp_path, in_a_process):
     )
     assert in_a_process(code, tmp_path / "x").returncode == 0
     assert not list(tmp_path.iterdir())
-
-
-def test_a_file_that_appears_meanwhile_is_replaced(system, tmp_path):
-    path = tmp_path / "x"
-    with target.replacing(path) as file:
-        file.write(b"new")
-        path.write_bytes(b"other")
-    assert [(entry.name, entry.read_bytes()) for entry in tmp_path.iterdir()] == [("x", b"new")]
 
 
 def test_a_name_that_became_a_folder_is_not_replaced(system, tmp_path):

@@ -79,11 +79,15 @@ def expected(quick):
     return values_of(privatize(frame, **asked(public=PUBLIC, layout=Layout(keep="number", row_id="number"), rng=7)))
 
 
-def test_every_kind_gives_the_same(make_frame, kind, expected):
+def test_every_kind_gives_the_same_and_many_columns_by_default(make_frame, kind, expected):
     released = privatize(
         make_frame(table()), **asked(public=PUBLIC, layout=Layout(keep="number", row_id="number"), rng=7)
     )
     assert values_of(released) == expected
+    frame = pl.DataFrame(table(missing=False)).drop("number")
+    released = privatize(frame, secret="group", epsilon=1.0)
+    assert released.puffer.certificate.theorem == "sequential"
+    assert privatize(frame.drop("code"), secret="group", epsilon=1.0).puffer.certificate.theorem != "sequential"
 
 
 def test_what_is_released(expected):
@@ -140,13 +144,6 @@ def test_a_column_that_numbers_the_rows_is_warned_about():
     shuffled = frame.with_columns(number=pl.Series(np.random.default_rng(1).permutation(ROWS) + 10_000))
     with pytest.warns(SuspectValuesWarning, match="'number' holds whole numbers, none of them twice"):
         privatize(shuffled, **asked(public=["town", "age", "number"]))
-
-
-def test_many_columns_are_released_in_this_way_by_default():
-    frame = pl.DataFrame(table(missing=False)).drop("number")
-    released = privatize(frame, secret="group", epsilon=1.0)
-    assert released.puffer.certificate.theorem == "sequential"
-    assert privatize(frame.drop("code"), secret="group", epsilon=1.0).puffer.certificate.theorem != "sequential"
 
 
 def test_few_columns_are_released_in_this_way_where_joint_noise_does_badly():

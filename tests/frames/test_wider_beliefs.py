@@ -62,7 +62,7 @@ def test_another_table_of_any_library(library):
     assert set(calibrate(PEOPLE, **ASK, beliefs=other).scale_per_belief) == {"empirical", "other table"}
 
 
-def test_a_released_frame_is_clipped_to_the_range_of_the_table():
+def test_the_range_of_the_table_clips_but_does_not_change_it():
     plan = calibrate(PEOPLE, **ASK, beliefs="population", delta=0.0)
     far = PEOPLE.assign(x=1000)
     released = plan.release(far, allow_other_frame=True, allow_drift=True, rng=3)
@@ -71,9 +71,6 @@ def test_a_released_frame_is_clipped_to_the_range_of_the_table():
     certificate = certificate_of(released)
     assert "clipped-to-range" in {statement.key for statement in certificate.statements}
     assert " 8" not in next(s.text for s in certificate.statements if s.key == "clipped-to-range")
-
-
-def test_the_rows_themselves_are_not_changed_by_the_range():
     one = privatize(PEOPLE, **ASK, beliefs="population", rng=3)
     scale = certificate_of(one).scales["x"]
     two = calibrate(PEOPLE, **ASK, beliefs=("only", Population()))
@@ -82,31 +79,19 @@ def test_the_rows_themselves_are_not_changed_by_the_range():
     assert np.abs(np.asarray(one["x"]) - plain).max() < 60 * scale
 
 
-def test_population_holds_the_frequencies_and_every_resample():
+def test_what_populations_hold_and_anything_at_all_needs():
     plan = calibrate(PEOPLE, **ASK, beliefs=("empirical", "population", Bootstrap(5, seed=1)))
     assert plan.binding_belief == "population"
     assert plan.scale_per_belief["empirical"] < plan.scale_per_belief["bootstrap"] < plan.scale_per_belief["population"]
-
-
-def test_more_confidence_and_a_wider_domain_need_more_noise():
     scales = [calibrate(PEOPLE, **ASK, beliefs=Population(confidence)).scale for confidence in (0.5, 0.9, 0.99)]
     assert scales == sorted(scales)
     wide = calibrate(PEOPLE, **ASK, beliefs="population", domain={"x": (-5, 20)}).scale
     assert wide > calibrate(PEOPLE, **ASK, beliefs="population").scale
-
-
-def test_anything_at_all_is_local_privacy():
     assert calibrate(PEOPLE, **ASK, beliefs=Contamination(1.0)).scale == pytest.approx(8.0, rel=1e-6)
-
-
-def test_a_share_per_secret():
     one = calibrate(PEOPLE, **ASK, beliefs=Contamination({"a": 0.1, "b": 0.1, "c": 0.1})).scale
     assert one == calibrate(PEOPLE, **ASK, beliefs=Contamination(0.1)).scale
     with pytest.raises(ArgumentError, match="none for 'c'"):
         calibrate(PEOPLE, **ASK, beliefs=Contamination({"a": 0.1, "b": 0.1}))
-
-
-def test_bootstrap_is_reproducible():
     scales = {seed: calibrate(PEOPLE, **ASK, beliefs=Bootstrap(4, seed)).scale for seed in (0, 1)}
     assert scales == {seed: calibrate(PEOPLE, **ASK, beliefs=Bootstrap(4, seed)).scale for seed in (0, 1)}
     assert scales[0] != scales[1]
@@ -187,10 +172,16 @@ def test_several_columns_take_none():
     assert set(plan.choices["x"].wider) == {"population", "any law"}
 
 
-def test_side_knowledge_beyond_the_range_is_refused():
+def test_side_knowledge_beyond_the_range_or_the_floats_is_refused():
     given = {label: Prior.empirical([0, 20]) for label in "abc"}
     with pytest.raises(ArgumentError, match="within the domain"):
         calibrate(PEOPLE, **ASK, beliefs=("population", given))
+    small = pd.DataFrame({"who": list("ab") * 20, "x": [0.0, 1, 2, 0] * 10})
+    far = pd.DataFrame({"who": list("ab") * 20, "x": [0.0, 1e300, 2e300, 0] * 10})
+    given = {"a": Prior.empirical([0.0]), "b": Prior.empirical([2e300])}
+    for belief in (far, given):
+        with pytest.raises(CalibrationError, match="finite scale"):
+            calibrate(small, secret="who", public="x", epsilon=1e-9, beliefs=["empirical", belief])
 
 
 def test_certificate_has_the_figures_rounded_up_to_two_digits():
@@ -248,15 +239,6 @@ def test_too_many_pairs_is_an_error_and_the_figure_is_left_out():
     assert set(plan.choice.wider) == {"any law"}
     assert "refute at 95 %: not measured" in " ".join(str(plan).split())
     assert run(plan.release(many)) is not None
-
-
-def test_side_knowledge_beyond_the_floats_is_refused():
-    small = pd.DataFrame({"who": list("ab") * 20, "x": [0.0, 1, 2, 0] * 10})
-    far = pd.DataFrame({"who": list("ab") * 20, "x": [0.0, 1e300, 2e300, 0] * 10})
-    given = {"a": Prior.empirical([0.0]), "b": Prior.empirical([2e300])}
-    for belief in (far, given):
-        with pytest.raises(CalibrationError, match="finite scale"):
-            calibrate(small, secret="who", public="x", epsilon=1e-9, beliefs=["empirical", belief])
 
 
 @few(1)

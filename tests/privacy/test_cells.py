@@ -62,10 +62,15 @@ def assert_means(values, counts, own, width):
     assert np.abs(sums / rows - values).max() <= MEANS_ERROR * width
 
 
-def test_both_libraries_count_alike(table):
+def test_libraries_count_alike_and_few_values_exactly(table):
     frames = pd.DataFrame(table), pl.DataFrame(table), pl.DataFrame(table).sample(fraction=1.0, shuffle=True, seed=1)
     sums = {summary_of(frame, secret=["group"], public="value").checksum() for frame in frames}
     assert len(sums) == 1
+    rng = np.random.default_rng(4)
+    many = {"group": rng.choice(list("ab"), ROWS), "value": rng.integers(0, 1000, ROWS) / 7}
+    assert summary_of(pl.DataFrame(many), secret=["group"], public="value").radius == 0
+    small = {"group": rng.choice(list("ab"), 1000), "value": rng.normal(size=1000)}
+    assert summary_of(pl.DataFrame(small), secret=["group"], public="value").radius == 0
 
 
 @pytest.mark.parametrize(("delta", "theorem"), thinned([0.0, 1e-6], ["kantorovich", "gaussian"]))
@@ -128,14 +133,6 @@ def test_a_radius_is_paid_for(family):
                     assert found.lower <= exact.upper
                     assert exact.lower <= found.upper
             assert w_infinity(known[0], known[1]) >= w_infinity(moved[0], moved[1])
-
-
-def test_few_values_and_small_tables_are_counted_exactly():
-    rng = np.random.default_rng(4)
-    many = {"group": rng.choice(list("ab"), ROWS), "value": rng.integers(0, 1000, ROWS) / 7}
-    assert summary_of(pl.DataFrame(many), secret=["group"], public="value").radius == 0
-    small = {"group": rng.choice(list("ab"), 1000), "value": rng.normal(size=1000)}
-    assert summary_of(pl.DataFrame(small), secret=["group"], public="value").radius == 0
 
 
 def test_values_that_first_look_few(monkeypatch):
@@ -213,20 +210,21 @@ def test_the_last_digits_of_a_standard_deviation_do_not_decide(seed):
     assert len({order_.puffer.calibrate(**asked).checksum for order_ in orders}) == 1
 
 
-def test_huge_values_warn_of_nothing():
+def test_huge_values_signs_of_zero_and_clusters():
     rng = np.random.default_rng(0)
     data = {"group": rng.choice(["a", "b"], ROWS), "value": rng.normal(size=ROWS) * 1e299}
     found = [summary_of(make(data), secret=["group"], public="value") for make in (pd.DataFrame, pl.DataFrame)]
     assert found[0].checksum() == found[1].checksum()
-
-
-def test_zeros_of_both_signs_are_one_value():
     rng = np.random.default_rng(0)
     data = {"group": rng.choice(["a", "b"], 1000), "value": rng.choice([0.0, -0.0, 1.0, 2.0], 1000)}
     frames = pd.DataFrame(data), pl.DataFrame(data), pl.DataFrame(data).reverse()
     sums = {summary_of(frame, secret=["group"], public="value").checksum() for frame in frames}
     plain = pl.DataFrame(data).with_columns(pl.col("value").abs())
     assert sums == {summary_of(plain, secret=["group"], public="value").checksum()}
+    # Values that no width separates are counted in so many passes at the most
+    values = np.repeat([0.0, 1e300], ROWS // 2) + np.random.default_rng(0).normal(size=ROWS)
+    found = summary_of(pd.DataFrame({"group": 1, "value": values}), secret=["group"], public="value")
+    assert found.radius >= 0.5 * summary.least_width(0.0, 1e300)
 
 
 def in_clusters(rng, group):
@@ -254,13 +252,6 @@ def test_values_that_fill_few_cells_are_counted_in_narrower_ones(make):
     ours = {k: Prior.empirical(*found.counts[k], radius=found.radius) for k in (0, 1)}
     exact = {k: Prior.empirical(values[group == k]) for k in (0, 1)}
     assert smallest_scale(ours, epsilon=1.0) == pytest.approx(smallest_scale(exact, epsilon=1.0), rel=0.05)
-
-
-def test_clusters_far_apart_stop_at_the_narrowest_cells():
-    """Values that no width separates are counted in so many passes at the most."""
-    values = np.repeat([0.0, 1e300], ROWS // 2) + np.random.default_rng(0).normal(size=ROWS)
-    found = summary_of(pd.DataFrame({"group": 1, "value": values}), secret=["group"], public="value")
-    assert found.radius >= 0.5 * summary.least_width(0.0, 1e300)
 
 
 @few(5)

@@ -143,11 +143,15 @@ def test_planned_releases_under_two_beliefs_of_one_name(name):
     assert compose(pair).beliefs == ("empirical",)
 
 
-def test_planned_releases_under_laws_of_side_knowledge_alone():
-    """What was measured of the rows is left out, for which they would be refused."""
+def test_laws_that_planned_releases_and_ranges_are_for():
+    # What was measured of the rows is left out, for which they would be refused
     pair = [certificate_of(release(beliefs=("only", law_at(x)), releases=2)) for x in (1, 10)]
     with pytest.raises(CalibrationError, match="different ones of one name"):
         compose([without_losses(one) for one in pair])
+    # Whatever the first release calls it: a domain that the others do not have
+    asked = {"mechanism": Noise("gaussian", theorem="bounded"), "delta": 1e-6, "allow_zero_noise": True}
+    pair = [release(["score", "still"], domain={"score": (0, 9)}, **asked), release(["visits", "still"], **asked)]
+    assert compose(pair).beliefs == compose([*pair, bounded()]).beliefs == ()
 
 
 def test_planned_releases_of_fitted_models():
@@ -162,13 +166,6 @@ def test_planned_releases_of_fitted_models():
         ([fitted["translation"], other], ("empirical",)),
     ):
         assert compose([replace(certificate_of(one), fingerprint="") for one in pair]).beliefs == beliefs
-
-
-def test_noise_for_ranges_is_for_any_law():
-    """Whatever the first release calls it: a domain that the others do not have."""
-    asked = {"mechanism": Noise("gaussian", theorem="bounded"), "delta": 1e-6, "allow_zero_noise": True}
-    pair = [release(["score", "still"], domain={"score": (0, 9)}, **asked), release(["visits", "still"], **asked)]
-    assert compose(pair).beliefs == compose([*pair, bounded()]).beliefs == ()
 
 
 def test_a_column_of_labels_is_another_than_one_of_numbers():
@@ -190,10 +187,17 @@ def test_a_column_of_labels_is_another_than_one_of_numbers():
         compose([release(["x", "y"], coarse, mechanism=Noise(theorem="kantorovich")), text])
 
 
-def test_other_values_of_the_secret():
+def test_other_secrets_and_tables_without_the_columns():
     coarse = PEOPLE.assign(group=PEOPLE["group"].replace("c", "b"))
     with pytest.raises(CalibrationError, match="different values of the secret"):
         compose([bounded(), bounded(frame=coarse)])
+    with pytest.raises(ColumnNotFoundError):
+        compose([release(), release()], frame=PEOPLE.drop(columns="score"))
+    entries = pd.Categorical([["a", 1][place % 2] for place in range(90)])
+    frame = pd.DataFrame({"s": entries, "x": [place * 7 % 11 + place % 2 for place in range(90)]})
+    frame = frame.sample(frac=1, random_state=0, ignore_index=True)
+    released = privatize(frame, secret="s", public="x", epsilon=1)
+    assert released.puffer.certificate.secret_count == 2
 
 
 def of_other_rows():
@@ -269,11 +273,6 @@ def test_from_the_table():
 def test_what_the_table_does_not_help(releases, frame, match):
     with pytest.raises((CalibrationError, ArgumentError), match=match):
         compose(releases(), frame=frame)
-
-
-def test_a_table_without_the_columns():
-    with pytest.raises(ColumnNotFoundError):
-        compose([release(), release()], frame=PEOPLE.drop(columns="score"))
 
 
 @pytest.mark.parametrize(("releases", "loss"), [(2, 1.529573), (3, 1.733519), (4, 1.892606)])
@@ -370,11 +369,3 @@ def test_plans_of_several_copies_and_of_strata_are_saved(tmp_path):
         )
         plan.save(tmp_path / f"{releases}.json")
         assert load_plan(tmp_path / f"{releases}.json").scales == plan.scales
-
-
-def test_categories_of_several_types_as_the_secret():
-    entries = pd.Categorical([["a", 1][place % 2] for place in range(90)])
-    frame = pd.DataFrame({"s": entries, "x": [place * 7 % 11 + place % 2 for place in range(90)]})
-    frame = frame.sample(frac=1, random_state=0, ignore_index=True)
-    released = privatize(frame, secret="s", public="x", epsilon=1)
-    assert released.puffer.certificate.secret_count == 2

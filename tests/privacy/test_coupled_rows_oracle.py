@@ -347,9 +347,6 @@ def test_the_couplings_of_single_columns_are_not_one_of_rows():
 
 
 # Labels beside numbers by a coupling of whole rows, and by noise for ranges: linear programs and direct sums.
-def rates_of(plan):
-    """1 / scale per column, from the certificate of a release alone."""
-    return plan.fitted.all_scales
 
 
 def distance(x, y, scales, labels):

@@ -303,16 +303,12 @@ def alone(laws, column, epsilon):
     return float(on_ray(own, [1.0], [0.0], epsilon=epsilon, within=1e-9)[0])
 
 
-def test_scales_of_single_columns_are_caught():
+def test_planted_faults_of_scales_brackets_and_pairs_are_caught():
     laws = opposed_bits()
     scales = [alone(laws, k, 0.5) for k in range(2)]
     assert scales == pytest.approx([0.208337] * 2, abs=1e-6)
     assert worst_node(laws, scales).loss == pytest.approx(4.443261, abs=1e-5)
     assert any("above epsilon" in fault for fault in faults(laws, scales, epsilon=1.0))
-
-
-def test_scales_a_little_off_are_caught():
-    laws = opposed_bits()
     least = on_ray(laws, [1.0, 1.0], [0.0, 0.0], epsilon=0.3, within=1e-7)
     assert (least > 1).all()  # above their floors
     assert not faults(laws, least * (1 + 1e-5), epsilon=0.3)
@@ -320,20 +316,12 @@ def test_scales_a_little_off_are_caught():
     assert "below epsilon" in faults(laws, least * 1.01, epsilon=0.3)[0]
     assert any("floor" in fault for fault in faults(laws, [0.49, 30.0], epsilon=0.3))
     assert "no noise" in faults(laws, [0.0, 30.0], epsilon=0.3)[0]
-
-
-def test_a_lower_end_taken_for_certified_is_caught():
-    laws = opposed_bits()
-    least = on_ray(laws, [1.0, 1.0], [0.0, 0.0], epsilon=0.3, within=1e-7)
     taken = least * 0.995
     truth = worst_node(laws, taken).loss
     for bracket in (Bracket(lower=0.29, upper=0.3), Bracket(lower=0.0, upper=truth * (1 - 1e-6))):
         assert any("misses" in fault for fault in faults(laws, taken, epsilon=0.3, bracket=bracket))
     wide = Bracket(lower=0.29, upper=truth)
     assert any("upper end" in fault for fault in faults(laws, taken, epsilon=0.3, bracket=wide))
-
-
-def test_a_pair_left_out_is_caught():
     laws = opposed_bits() | {"c": np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])}
     _, _, scales, bracket = planned(table_of(laws), ["x", "y"], epsilon=0.3, pairs=[("a", "c")])
     assert not faults(laws, scales, epsilon=0.3, bracket=bracket, pairs=[("a", "c")])

@@ -92,22 +92,16 @@ def test_a_belief_about_values_beyond_the_table(tmp_path):
     assert puffer_frames.calibrate(PEOPLE, **asked).scale == pytest.approx(3 * 2, rel=1e-9)
 
 
-def test_the_population_within_a_domain():
+def test_domains_gaussians_and_cells_within_the_range():
     asked = {"unit": Unit("u", rows="any"), "domain": {"y": (0, 60)}, "beliefs": Population()}
     plan = puffer_frames.calibrate(PEOPLE, secret="s", public="y", epsilon=1.0, **asked)
     laws = {s: g.y.value_counts(normalize=True).to_dict() for s, g in PEOPLE.groupby("s")}
     laws["a"] = {**{v: 0.9 * p for v, p in laws["a"].items()}, 60: 0.1}
     assert loss_of_equal_rows(laws, plan.scale, 60, rows=3) <= 1.0
-
-
-def test_no_range_holds_a_gaussian():
     belief = {"a": Prior.gaussian(0, 1), "b": Prior.gaussian(1, 1)}
     for asked in ({"unit": Unit("u", rows="any")}, {"mechanism": Noise(theorem="bounded")}):
         with pytest.raises(ArgumentError, match="a Gaussian, which no range holds"):
             puffer_frames.calibrate(PEOPLE, secret="s", public="y", epsilon=1.0, beliefs=belief, **asked)
-
-
-def test_cells_lie_within_the_range():
     rng = np.random.default_rng(1)
     many = pd.DataFrame({"s": rng.choice(["a", "b"], 200_000), "y": rng.normal(size=200_000)})
     asked = {"mechanism": Noise(theorem="bounded", calibration="theorem")}

@@ -17,13 +17,7 @@ GRID = 1e-7  # stable noise is measured on atoms rounded to 2^-30 of the scale
 BELOW = 0.999
 ALPHAS = [1.0, 1.2, 1.5, 1.8, 1.95]
 STYLES = [
-    "one Gaussian each",
-    "mixtures",
-    "few atoms",
-    "atoms and Gaussians",
-    "many atoms",
-    "near-equal",
-    "far apart",
+    *("one Gaussian each", "mixtures", "few atoms", "atoms and Gaussians", "many atoms", "near-equal", "far apart"),
     "widths from 1e-3 to 1e3",
 ]
 
@@ -127,25 +121,27 @@ def stable_misses(truth, cases):
 
 
 # ---------------------------------------------------------------------------------------------- the oracle by itself
-def test_the_oracle_agrees_with_the_closed_form_for_a_shift_under_gaussian_noise():
+def test_the_oracle_agrees_with_closed_forms_and_quadrature():
     for scale, epsilon in [(0.5, 0.3), (1.0, 1.0), (4.0, 0.01)]:
         found = oracle.hockey_stick([(1.0, 0.0, 0.0)], [(1.0, 1.0, 0.0)], epsilon=epsilon, scale=scale)
         with mp.workdps(30):
             half, far = 1 / (2 * mpf(scale)), mpf(epsilon) * mpf(scale)
             closed = mp.ncdf(half - far) - mp.exp(mpf(epsilon)) * mp.ncdf(-half - far)  # [BW18], theorem 8
             assert abs(found - closed) < mpf("1e-25")
-
-
-def test_the_oracle_agrees_with_direct_quadrature_of_the_positive_part():
     for p, q, epsilon, scale in list(gaussian_cases(8))[:2]:
         found = oracle.hockey_stick(p, q, epsilon=epsilon, scale=scale)
         assert abs(found - oracle.hockey_stick_quadrature(p, q, epsilon=epsilon, scale=scale)) < 1e-12
-
-
-def test_masses_of_cells_come_close_to_the_oracle_from_below():
     p, q = (atoms(np.random.default_rng(seed), 8) for seed in (1, 2))
     truth = oracle.hockey_stick(p, q, epsilon=0.3, scale=0.5)
     assert truth * (1 - 1e-4) < oracle.hockey_stick_cells(p, q, epsilon=0.3, scale=0.5) <= truth + 1e-14
+    with mp.workdps(oracle.DIGITS):
+        for x in (0.0, 0.5, 3.0):
+            assert abs(oracle.stable_near(2.0, x) - mp.npdf(mpf(x), 0, mp.sqrt(2))) < mpf("1e-38")
+            assert abs(oracle.stable_inversion(1.0, x) * mp.pi * (1 + mpf(x) ** 2) - 1) < mpf("1e-28")
+    for epsilon in (0.1, 1.0, 3.0):
+        scale = 1 / (2 * math.sinh(epsilon / 2))
+        loss = oracle.stable_pure_loss([(1.0, 0.0, 0.0)], [(1.0, 1.0, 0.0)], alpha=1.0, scale=scale)
+        assert abs(loss / epsilon - 1) < 1e-14
 
 
 @pytest.mark.parametrize(
@@ -158,20 +154,6 @@ def test_both_series_of_the_stable_density_agree_with_the_inversion_integral(alp
         for x in (0.0, 0.7, 0.99 * border, 1.01 * border, 300.0):
             assert abs(oracle.stable_inversion(alpha, x) / oracle.stable_density(alpha, x) - 1) < mpf("1e-25")
             assert abs(oracle.float_density(alpha, np.array([x]))[0] / oracle.stable_density(alpha, x) - 1) < 1e-12
-
-
-def test_the_stable_density_has_the_closed_forms_of_cauchy_and_gauss():
-    with mp.workdps(oracle.DIGITS):
-        for x in (0.0, 0.5, 3.0):
-            assert abs(oracle.stable_near(2.0, x) - mp.npdf(mpf(x), 0, mp.sqrt(2))) < mpf("1e-38")
-            assert abs(oracle.stable_inversion(1.0, x) * mp.pi * (1 + mpf(x) ** 2) - 1) < mpf("1e-28")
-
-
-def test_the_oracle_agrees_with_the_closed_form_for_a_shift_under_cauchy_noise():
-    for epsilon in (0.1, 1.0, 3.0):
-        scale = 1 / (2 * math.sinh(epsilon / 2))
-        loss = oracle.stable_pure_loss([(1.0, 0.0, 0.0)], [(1.0, 1.0, 0.0)], alpha=1.0, scale=scale)
-        assert abs(loss / epsilon - 1) < 1e-14
 
 
 # --------------------------------------------------------------------------------------------------- Gaussian noise

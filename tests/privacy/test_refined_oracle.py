@@ -200,11 +200,20 @@ def true_loss(frame, scale, *, public="x", secret="group"):
     return (logs.max(axis=0) - logs.min(axis=0)).max()
 
 
-def test_a_secret_that_the_plan_has_never_seen_is_an_error(people, plan):
+def test_secrets_that_the_plan_or_the_batch_lacks(people, plan):
     batch = people.assign(group=people["group"].replace("c", "new"))
     for options in ({}, {"allow_drift": True}):
         with pytest.raises(CalibrationError, match="got 'new'"):
             plan.release(batch, allow_other_frame=True, **options)
+    batch = people[people["group"] == "a"].reset_index(drop=True)
+    certificate = plan.release(batch, allow_other_frame=True).puffer.certificate
+    assert certificate.observed == {}  # one secret: nothing to compare
+    assert "2 of 3 secrets of the plan do not occur" in " ".join(str(certificate).split())
+    assert certificate.secret_values == ("a",)
+    plan = people.puffer.calibrate(secret="group", public="x", epsilon=1.0, pairs=[("a", "b")])
+    batch = people[people["group"] != "b"].reset_index(drop=True)
+    text = " ".join(str(plan.release(batch, allow_other_frame=True).puffer.certificate).split())
+    assert "1 of 2 secrets of the plan do not occur in these rows: no two are left to compare." in text
 
 
 def test_drift_is_an_error_that_names_the_loss(people, plan):
@@ -241,21 +250,6 @@ def test_every_kind_of_frame(people, plan, kind):
         plan.release(kind(batch.to_dict("list")), allow_other_frame=True)
 
 
-def test_a_secret_that_the_batch_lacks(people, plan):
-    batch = people[people["group"] == "a"].reset_index(drop=True)
-    certificate = plan.release(batch, allow_other_frame=True).puffer.certificate
-    assert certificate.observed == {}  # one secret: nothing to compare
-    assert "2 of 3 secrets of the plan do not occur" in " ".join(str(certificate).split())
-    assert certificate.secret_values == ("a",)
-
-
-def test_a_secret_of_a_listed_pair_that_the_batch_lacks(people):
-    plan = people.puffer.calibrate(secret="group", public="x", epsilon=1.0, pairs=[("a", "b")])
-    batch = people[people["group"] != "b"].reset_index(drop=True)
-    text = " ".join(str(plan.release(batch, allow_other_frame=True).puffer.certificate).split())
-    assert "1 of 2 secrets of the plan do not occur in these rows: no two are left to compare." in text
-
-
 def test_a_table_that_has_the_cells_of_another_is_another():
     """Values at the left and at the right edge of cells, and their centres: the counts are the same."""
     rng = np.random.default_rng(0)
@@ -268,7 +262,7 @@ def test_a_table_that_has_the_cells_of_another_is_another():
         plan.release(raw)
 
 
-def test_listed_pairs_alone_are_measured(people):
+def test_listed_pairs_and_delta_are_what_is_measured(people):
     plan = people.puffer.calibrate(
         secret="group", public="x", epsilon=1.0, pairs=[("a", "b")], mechanism=Noise(calibration="theorem")
     )
@@ -276,6 +270,9 @@ def test_listed_pairs_alone_are_measured(people):
     plan.release(batch, allow_other_frame=True)
     with pytest.raises(CalibrationError, match="pure loss"):
         plan.release(people.assign(x=people["x"] + 40 * (people["group"] == "b")), allow_other_frame=True)
+    plan = people.puffer.calibrate(secret="group", public="x", epsilon=1.0, delta=1e-4)
+    with pytest.raises(CalibrationError, match=r"delta .* at epsilon 1"):
+        plan.release(people.assign(x=people["x"] * 4), allow_other_frame=True)
 
 
 def test_several_columns_are_held_to_their_range(people):
@@ -291,12 +288,6 @@ def test_several_columns_are_held_to_their_range(people):
     plan.release(people.head(800), allow_other_frame=True)
     bounded = people.puffer.calibrate(**asked, domain={"x": (0, 6), "y": (0, 8)})
     bounded.release(batch, allow_other_frame=True)  # values are clipped to the domain
-
-
-def test_delta_is_what_is_compared_where_there_is_one(people):
-    plan = people.puffer.calibrate(secret="group", public="x", epsilon=1.0, delta=1e-4)
-    with pytest.raises(CalibrationError, match=r"delta .* at epsilon 1"):
-        plan.release(people.assign(x=people["x"] * 4), allow_other_frame=True)
 
 
 def test_the_batches_of_the_adult_table():

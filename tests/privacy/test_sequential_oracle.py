@@ -327,18 +327,16 @@ def test_every_released_row_keeps_epsilon(wide):
     assert (out != rows.codes).any()
 
 
-def test_the_plan_is_the_same_again(wide):
+def test_plans_and_contexts_are_the_same_again_and_none_is_empty(wide):
     plan, rows = wide
     again = make_plan(rows, epsilon=1.0, laws=plan.laws, contexts=12, simulated=5000)
     assert all((a.weights == b.weights).all() and a.column == b.column for a, b in zip(plan.steps, again.steps))
-
-
-def test_no_context_is_empty_and_none_is_there_twice(wide):
     plan, _ = wide
     for step in plan.steps:
         assert len(np.unique(step.centres, axis=0)) == len(step.centres) == len(step.weights)
         assert (nearest(step.centres, step.centres) == np.arange(len(step.centres))).all()
     assert [len(plan.steps[0].weights), max(len(step.weights) for step in plan.steps)] == [1, 12]
+    assert len(k_means(np.ones((9, 2)), 4, np.random.default_rng(0))) == 1
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -350,7 +348,3 @@ def test_contexts_have_rows_and_differ(seed):
         assert np.unique(own).tolist() == list(range(len(centres)))
         assert len(np.unique(centres, axis=0)) == len(centres)
         assert (own == nearest(features(laws), centres)).all()
-
-
-def test_classes_of_equal_points():
-    assert len(k_means(np.ones((9, 2)), 4, np.random.default_rng(0))) == 1

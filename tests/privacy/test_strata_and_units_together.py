@@ -57,16 +57,13 @@ A, B, C = (np.tile(np.repeat([0, 1], 2**k * 100), 2 ** (2 - k)) for k in range(3
 BITS = pd.DataFrame({"s": np.where(A, "a", "b"), "z": B, "w": C, "x": 10.0 * (A ^ B ^ C) + A})
 
 
-def test_releases_that_condition_on_different_columns_do_not_say_that_they_add_up():
-    """Each alone has the scale 1; given both columns x is 0 or 11, so that both together lose 22."""
+def test_releases_that_condition_and_plans_for_several_do_not_cover_other_strata():
+    # Each alone has the scale 1; given both columns x is 0 or 11, so that both together lose 22
     both = [ones(given, theorem="kantorovich") for given in ("z", "w")]
     assert [released.puffer.certificate.scales["x"] for released in both] == pytest.approx([1.0, 1.0])
     assert all("adds-up" not in keys(released) and not released.puffer.certificate.adds_up for released in both)
     with pytest.raises(CalibrationError, match="conditions"):
         compose(both)
-
-
-def test_a_plan_for_several_releases_does_not_cover_other_strata():
     both = [ones("z", theorem="bounded", releases=2), ones("w", theorem="bounded")]
     assert all("adds-up" in keys(released) for released in both)
     together = compose(both)
@@ -74,10 +71,22 @@ def test_a_plan_for_several_releases_does_not_cover_other_strata():
     assert "beyond what z, w tells" in " ".join(str(together).split())
 
 
-def test_rows_that_are_left_out_change_the_sizes_of_units():
+def test_units_rows_and_levels_at_their_limits():
     rows = pd.DataFrame({"u": [1, 1, 2, 2], "s": ["a", None, "b", "b"], "x": [1, 1, 2, 2]})
     with pytest.raises(ArgumentError, match="sizes of units"):
         calibrate(rows, secret="s", public="x", epsilon=0.2, unit=Unit("u", rows="repeated"), nulls="drop")
+    table = pd.DataFrame({"s": ["a", "b"] * 60, "x": [k % 7 for k in range(120)], "job": ["clerk"] * 120})
+    made = calibrate(table, secret="s", public=["x", "job"], epsilon=0.1, allow_zero_noise=True)
+    assert "released as they are" in str(made)
+    assert "randomised" not in keys(made.release(table))
+    with pytest.raises(ArgumentError, match="1,000,000"):
+        Unit("u", rows="any", most=10**20)
+    columns = {f"x{k}": RNG.integers(0, 30, 300) for k in range(4)} | {"tiny": RNG.integers(0, 5, 300) * 5e-324}
+    table = pd.DataFrame(columns | {"s": RNG.choice(["a", "b"], 300)})
+    made = calibrate(table, secret="s", public=list(columns), epsilon=1.0, mechanism="noise")
+    assert all(made.scales[name] > 0 for name in columns)
+    with pytest.raises(CalibrationError, match="one of several rows or releases"):
+        calibrate(BITS.assign(x=1), secret="s", public="x", epsilon=1.0, releases=3)
 
 
 def test_what_one_row_needs_says_nothing_of_a_unit():
@@ -99,31 +108,7 @@ def test_what_one_row_needs_says_nothing_of_a_unit():
     assert "no-noise" not in keys(released)
 
 
-def test_a_single_level_has_no_other():
-    table = pd.DataFrame({"s": ["a", "b"] * 60, "x": [k % 7 for k in range(120)], "job": ["clerk"] * 120})
-    made = calibrate(table, secret="s", public=["x", "job"], epsilon=0.1, allow_zero_noise=True)
-    assert "released as they are" in str(made)
-    assert "randomised" not in keys(made.release(table))
-
-
 @pytest.mark.parametrize("options", [{"releases": 10**400}, {"releases": 10**6 + 1}, {"given": ["z", "z"]}])
 def test_out_of_range(options):
     with pytest.raises(ArgumentError, match=r"1,000,000|named twice"):
         calibrate(BITS, secret="s", public="x", epsilon=1.0, **options)
-
-
-def test_units_of_too_many_rows():
-    with pytest.raises(ArgumentError, match="1,000,000"):
-        Unit("u", rows="any", most=10**20)
-
-
-def test_sides_that_are_no_floats():
-    columns = {f"x{k}": RNG.integers(0, 30, 300) for k in range(4)} | {"tiny": RNG.integers(0, 5, 300) * 5e-324}
-    table = pd.DataFrame(columns | {"s": RNG.choice(["a", "b"], 300)})
-    made = calibrate(table, secret="s", public=list(columns), epsilon=1.0, mechanism="noise")
-    assert all(made.scales[name] > 0 for name in columns)
-
-
-def test_an_error_about_one_of_several_rows_says_so():
-    with pytest.raises(CalibrationError, match="one of several rows or releases"):
-        calibrate(BITS.assign(x=1), secret="s", public="x", epsilon=1.0, releases=3)

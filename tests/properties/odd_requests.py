@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from odd_columns import holds_labels, rarely
-from odd_tables import Table, tables
+from odd_tables import Table, holds_labels, rarely, tables
 
 from puffer_frames import Bootstrap, Channel, Contamination, Laplace, Layout, Noise, Population, Stable
 from puffer_frames.core import Prior

@@ -79,6 +79,11 @@ def count(frame=PUPILS, **options):
     return lambda: histogram(frame, **{"state": "flu", "unit": "who", "network": HOME, "epsilon": 1.0, **options})
 
 
+def two(call, bad, good, *frame, **asked):
+    """One call with either options."""
+    return call(*frame, **asked, **bad), call(*frame, **asked, **good)
+
+
 # name: (call that meets the message, call that follows its hint)
 ANSWERS = {
     "protect": (ask(protect="all"), ask(protect="presence")),
@@ -86,10 +91,7 @@ ANSWERS = {
     "a count of values": (ask(query="count", protect="value", domain=(0, 9)), ask(query="count", protect="presence")),
     "a divisor of a sum": (ask(divisor=3), ask()),
     "a divisor of 0": (ask(query="mean", divisor=0), ask(query="mean", divisor=100)),
-    "a mean without a divisor": (
-        ask(query="mean", protect="replacement"),
-        ask(query="mean", protect="replacement", divisor=3),
-    ),
+    "a mean without a divisor": two(ask, {}, {"divisor": 3}, query="mean", protect="replacement"),
     "contribution": (ask(contribution="row"), ask(contribution="draw")),
     "laws": (ask(laws="normal"), ask(laws="empirical")),
     "laws of some units": (
@@ -110,10 +112,7 @@ ANSWERS = {
     ),
     "values that are not declared": (ask(protect="value"), ask(protect="value", domain=(0, 100))),
     "pairs of words": (ask(protect="value", pairs=["ab"]), ask(protect="value", pairs=[(3, 5)])),
-    "values without absence": (
-        ask(protect="value-or-absence", pairs=[(5, 3)]),
-        ask(protect="value-or-absence", pairs=[(5, None)]),
-    ),
+    "values without absence": two(ask, {"pairs": [(5, 3)]}, {"pairs": [(5, None)]}, protect="value-or-absence"),
     "pairs of presence": (ask(pairs=[("a", "b")]), ask()),
     "a unit in two groups": (ask(by="town"), ask()),
     "groups of dates": (ask(by="day"), ask(VISITS.assign(day=VISITS["patient"].astype("category")), by="day")),
@@ -122,19 +121,13 @@ ANSWERS = {
         lambda: presence_bound_scale({0: NORMAL}, epsilon=1),
         lambda: presence_scale({0: NORMAL}, epsilon=1),
     ),
-    "too many laws to replace": (
-        ask(MANY, protect="replacement", contribution="rows", laws="gaussian"),
-        ask(MANY, protect="replacement"),
-    ),
+    "too many laws to replace": two(ask, {"contribution": "rows", "laws": "gaussian"}, {}, MANY, protect="replacement"),
     "unbounded laws of many units": (
         ask(MANY, laws=dict.fromkeys(range(500), NORMAL), noise="gaussian", delta=1e-6),
         ask(MANY, noise="gaussian", delta=1e-6),
     ),
     "one unit that is replaced": (ask(ONE, protect="replacement"), ask(ONE, protect="presence")),
-    "too many sums of rows": (
-        ask(LONG, contribution="rows", protect="replacement"),
-        ask(LONG, contribution="draw", protect="replacement"),
-    ),
+    "too many sums of rows": two(ask, {"contribution": "rows"}, {"contribution": "draw"}, LONG, protect="replacement"),
     "too many secrets with a delta": (
         lambda: smallest_scale({k: Prior.empirical([k, 0]) for k in range(1, 10_002)}, epsilon=1, delta=1e-6),
         lambda: smallest_scale({k: Prior.empirical([k % 9, 0]) for k in range(1, 10_002)}, epsilon=1),
@@ -157,10 +150,7 @@ ANSWERS = {
         lambda: gaussian_presence_scale({0: PEAKS}, epsilon=1, delta=0.1),
         lambda: presence_scale({0: PEAKS}, epsilon=1),
     ),
-    "a sum of Gaussians": (
-        lambda: sum_of_users([Prior.gaussian(0, 1)]),
-        lambda: sum_of_users([Prior.bernoulli(0.5)]),
-    ),
+    "a sum of Gaussians": (lambda: sum_of_users([Prior.gaussian(0, 1)]), lambda: sum_of_users([Prior.bernoulli(0.5)])),
     "a probability above 1": (
         lambda: bernoulli_presence_scale(1.5, epsilon=1),
         lambda: bernoulli_presence_scale(0.5, epsilon=1),
@@ -170,10 +160,7 @@ ANSWERS = {
     "a probability below 0": (show(chain=[[1.1, -0.1], [0.4, 0.6]]), show()),
     "initial": (show(initial="start"), show(initial="any")),
     "an initial law of three": (show(initial=[0.2, 0.3, 0.5]), show(initial=[0.5, 0.5])),
-    "a reducible chain": (
-        show(APART, unit="who", chain=STUCK),
-        show(APART, unit="who", chain=STUCK, initial=[0.5, 0.5]),
-    ),
+    "a reducible chain": two(show, {}, {"initial": [0.5, 0.5]}, APART, unit="who", chain=STUCK),
     "a reducible chain and its mixing": (
         show(APART, unit="who", chain=STUCK, initial=[0.5, 0.5], mechanism="quilt-approx"),
         show(APART, unit="who", chain=STUCK, initial=[0.5, 0.5], mechanism="quilt"),
@@ -201,10 +188,7 @@ ANSWERS = {
     "no mechanism to compare": (show(mechanism=[]), show(mechanism=["auto"])),
     "one entry": (show(mechanism="entry"), show(mechanism="quilt")),
     "neighbours that tell much": (show(mechanism="gk16"), show(mechanism="quilt")),
-    "neighbours and delta": (
-        show(mechanism="gk16", noise="gaussian", delta=1e-5),
-        show(mechanism="quilt", noise="gaussian", delta=1e-5),
-    ),
+    "neighbours and delta": two(show, {"mechanism": "gk16"}, {"mechanism": "quilt"}, noise="gaussian", delta=1e-5),
     "compared with a ledger": (show(mechanism="all", ledger="book"), show(mechanism="all")),
     "per": (show(per="state"), show(per="pooled")),
     "query of a series": (show(query="median"), show(query="counts")),
@@ -283,10 +267,7 @@ ANSWERS = {
         show(chain=MarkovChain.of(CHAIN), initial="any"),
         show(chain=MarkovChain.of(CHAIN, initial="any")),
     ),
-    "a chain of other states": (
-        show(chain=np.eye(3) / 2 + 1 / 6),
-        show(chain=np.eye(3) / 2 + 1 / 6, states=list("abc")),
-    ),
+    "a chain of other states": two(show, {}, {"states": list("abc")}, chain=np.eye(3) / 2 + 1 / 6),
     "one state": (show(ALIKE), show(ALIKE, states=["a", "b"])),
     "a chain that leaves nothing open": (
         show(TURNS, chain=[[0.0, 1.0], [1.0, 0.0]], initial=[1, 0]),
@@ -296,10 +277,7 @@ ANSWERS = {
         show(chain=[[0.0, 1.0], [1.0, 0.0]], initial=[1, 0], mechanism="exact"),
         show(chain="estimated", mechanism="exact"),
     ),
-    "a count that is known": (
-        show(chain=[[0.0, 1.0], [1.0, 0.0]], mechanism="exact"),
-        show(chain="estimated", mechanism="exact"),
-    ),
+    "a count that is known": two(show, {"chain": [[0.0, 1.0], [1.0, 0.0]]}, {"chain": "estimated"}, mechanism="exact"),
     "a chain of words": (show(chain={"a": "b"}), show()),
     "no state": (show(state=[]), show(state="state")),
     "values of nothing": (ask(protect="value", pairs=None), ask(protect="value", pairs=[(3, 5)])),
@@ -322,10 +300,7 @@ ANSWERS = {
         show(EVERY_SECOND, nulls="drop", chain="estimated"),
         show(EVERY_SECOND, nulls="drop", chain=[[0.9, 0.1], [0.1, 0.9]]),
     ),
-    "no first state": (
-        show(NO_STATE, nulls="drop", initial="estimated"),
-        show(NO_STATE, nulls="drop", initial="stationary"),
-    ),
+    "no first state": two(show, {"initial": "estimated"}, {"initial": "stationary"}, NO_STATE, nulls="drop"),
     "times too far apart": (show(SERIES.assign(time=SERIES["time"].astype(float).replace(11.0, 1e300))), show(SERIES)),
     "a time without end": (show(ENDLESS), show(SERIES)),
     "exact counts of units and of all": (
@@ -359,15 +334,9 @@ ANSWERS = {
         ask(integer=True, laws=dict.fromkeys("abc", Prior.empirical([0.5, 1]))),
         ask(laws=dict.fromkeys("abc", Prior.empirical([0.5, 3, 6]))),
     ),
-    "integers of declared pairs": (
-        ask(integer=True, protect="value", pairs=[(0.5, 1)]),
-        ask(protect="value", pairs=[(0.5, 1)]),
-    ),
+    "integers of declared pairs": two(ask, {"integer": True}, {}, protect="value", pairs=[(0.5, 1)]),
     "a pair of equal values": (ask(protect="value", pairs=[(1, 1)]), ask(protect="value", pairs=[(1, 2)])),
-    "a pair beyond the domain": (
-        ask(protect="value", pairs=[(1, 300)], domain=(0, 10)),
-        ask(protect="value", pairs=[(1, 300)], domain=(0, 300)),
-    ),
+    "a pair beyond the domain": two(ask, {"domain": (0, 10)}, {"domain": (0, 300)}, protect="value", pairs=[(1, 300)]),
     "laws beyond the domain": (
         ask(laws=dict.fromkeys("abc", Prior.empirical([0, 30])), domain=(0, 10), contribution="draw"),
         ask(laws=dict.fromkeys("abc", Prior.empirical(range(11))), domain=(0, 10), contribution="draw"),

@@ -17,9 +17,8 @@ import polars as pl
 from answer_messages import ANSWERS
 from conftest import made
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from estimate_messages import ESTIMATES
-from ledger_messages import LEDGERS, REFINEMENTS
-from message_tables import FLOATS, FRAME, PEAKED, RARE, TOWNS
+from estimate_messages import ESTIMATES, LEDGERS, REFINEMENTS
+from request_messages import FLOATS, FRAME, PEAKED, RARE, TOWNS
 
 from puffer_frames import (
     Certificate,
@@ -58,7 +57,6 @@ from puffer_frames.verbs.pictures import quilt
 NARROW, WIDE = Prior.gaussian(0, 1), Prior.gaussian(5, 2)
 ATOMS = Prior.empirical([0, 1], [1, 3])
 TWO_PEAKS = Prior.mixture([0.5, 0.5], [0, 100], [1, 1])
-FAR_PEAKS = Prior.mixture([0.5, 0.5], [0, 200], [1, 1])
 LIGHTER = Prior.mixture([0.3, 0.7], [0, 200], [1, 1])
 PLAN = calibrate(FRAME, secret="race", public="wage", epsilon=1.0)
 DRIFTED = FRAME.assign(wage=FRAME["wage"] + 9 * (FRAME["race"] == "a"))

@@ -56,7 +56,7 @@ def test_epsilon_and_advantage():
     assert largest_advantage(1e4, 0.0) == 1.0
 
 
-def test_noise_that_was_rounded_and_clipped_is_uniform():
+def test_rounded_noise_and_labels_are_uniform():
     rng = np.random.default_rng(0)
     values = rng.integers(0, 5, 20_000).astype(float)
     released = np.rint(values + rng.laplace(scale=2.0, size=values.size)).clip(-3, 6)
@@ -65,9 +65,6 @@ def test_noise_that_was_rounded_and_clipped_is_uniform():
     scale = np.full(values.size, 2.0)
     assert p_of_law(uniform_noise(noise_ends(low, high, Laplace(), scale), rng)) > 1e-3
     assert p_of_law(uniform_noise(noise_ends(low, high, Laplace(), 1.3 * scale), rng)) < 1e-9
-
-
-def test_labels_are_uniform():
     rng = np.random.default_rng(1)
     before = rng.integers(0, 4, 20_000).astype(float)
     after = np.where(rng.random(20_000) < 0.6, before, (before + rng.integers(1, 4, 20_000)) % 4)

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import made
 
 from puffer_frames import Layout, Noise
 from puffer_frames.core import Prior
@@ -33,9 +32,6 @@ def test_auto_takes_the_simplest_model(rng):
     assert plan_of(table([normal[0], 3 * normal[1]])).theorem == "gaussian"
     two_humps = np.where(rng.random(ROWS) < 0.5, normal[0], 9 + normal[1])
     assert plan_of(table([normal[0], two_humps])).theorem == "gmm"
-
-
-def test_256_values_are_few(rng):
     values = np.arange(257.0)[rng.integers(0, 257, ROWS)]
     assert plan_of(table([values, values[::-1]]), allow_zero_noise=True).theorem != "kantorovich"
     values = values.clip(max=255)
@@ -123,13 +119,10 @@ def test_side_knowledge_beside_a_domain_is_of_what_the_domain_holds(rng):
     assert scale > plan_of(frame, beliefs=("only", {"a": s, "b": t})).scale
 
 
-def test_discrete_theorems_have_one_belief(people):
+def test_what_needs_a_prior(people):
     plan = pd.DataFrame(people).puffer.calibrate(secret="group", public="score", epsilon=0.05)
     assert list(plan.beliefs) == ["empirical"]
     assert plan.priors == plan.beliefs["empirical"]
-
-
-def test_only_named_secrets_need_a_prior(people):
     given = {"a": Prior.gaussian(0, 1), "b": Prior.gaussian(1, 1)}
     frame = pd.DataFrame(people)
     options = {"secret": "group", "public": "score", "epsilon": 1.0, "beliefs": ("only", given)}
@@ -144,18 +137,6 @@ def test_only_named_secrets_need_a_prior(people):
 def test_bad_beliefs(people, beliefs):
     with pytest.raises(ArgumentTypeError, match="beliefs"):
         pd.DataFrame(people).puffer.calibrate(secret="group", public="score", epsilon=1.0, beliefs=beliefs)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"mechanism": lambda: Noise(components=0, theorem="gmm")},
-        {"mechanism": lambda: Noise(components=2, theorem="gaussian")},
-    ],
-)
-def test_bad_components(people, options):
-    with pytest.raises(ArgumentError, match="components"):
-        pd.DataFrame(people).puffer.calibrate(secret="group", public="score", epsilon=1.0, **made(options))
 
 
 def test_releases_add_up_only_under_a_coupling(rng):

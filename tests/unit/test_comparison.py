@@ -63,7 +63,7 @@ def test_every_row_is_that_of_a_plan(compared):
             assert math.isnan(row["published_scale"])
 
 
-def test_rows_are_by_epsilon_belief_and_error(compared):
+def test_rows_are_in_order_within_bounds_and_have_relative_errors(compared):
     assert list(compared.columns) == list(NAMES) == [each.name for each in fields(ComparedRow)]
     assert compared["epsilon"].is_monotonic_increasing
     for _, group in compared.groupby(["epsilon", "belief"], sort=False):
@@ -71,6 +71,14 @@ def test_rows_are_by_epsilon_belief_and_error(compared):
         assert group.index.tolist() == list(range(group.index[0], group.index[-1] + 1))
     assert set(compared["noise"]) == {"laplace", ""}
     assert set(compared["theorem"]) == {"translation", "gaussian", "gmm", "kantorovich", "bounded", "channel", ""}
+    known = compared[compared["bound"].notna()]
+    assert {"empirical", "contaminated"} <= set(known["belief"])
+    assert (known["error"] >= known["bound"] * (1 - 1e-12)).all()
+    values = people()["score"]
+    row = compared.iloc[0]
+    assert row["error_std"] == pytest.approx(row["error"] / values.std(ddof=0), rel=1e-12)
+    constant = (values - values.median()).abs().mean()
+    assert row["error_constant"] == pytest.approx(row["error"] / constant, rel=1e-12)
 
 
 def test_with_a_delta():
@@ -84,20 +92,6 @@ def test_with_a_delta():
     assert (row["scale"], row["loss_observed"]) == (plan.scale, plan.choice.observed.hockey_stick.upper)
     assert row["loss_observed"] <= 1e-3 < row["loss_any_law"]
     assert 1e-3 < found.loc["channel", ""]["loss_any_law"].min() <= 1
-
-
-def test_no_row_beats_the_bound_of_its_guarantee(compared):
-    known = compared[compared["bound"].notna()]
-    assert {"empirical", "contaminated"} <= set(known["belief"])
-    assert (known["error"] >= known["bound"] * (1 - 1e-12)).all()
-
-
-def test_relative_errors_are_those_of_the_rows(compared):
-    values = people()["score"]
-    row = compared.iloc[0]
-    assert row["error_std"] == pytest.approx(row["error"] / values.std(ddof=0), rel=1e-12)
-    constant = (values - values.median()).abs().mean()
-    assert row["error_constant"] == pytest.approx(row["error"] / constant, rel=1e-12)
 
 
 def test_the_rows_are_read_once(monkeypatch):
@@ -123,6 +117,11 @@ def test_several_columns():
     assert joint == plan.scales
     assert (found[found["theorem"] == "bounded"]["loss_any_law"] == 1).all()
     assert found["composes"][found["theorem"] == "bounded"].tolist() == ["epsilons add"] * 2
+    asked = {"secret": "group", "public": ["score", "age"], "delta": 1e-3, "beliefs": "empirical"}
+    found = people().puffer.compare(**asked)
+    assert set(found[found["noise"] == "gaussian"]["theorem"]) == {"bounded"}
+    named = people().puffer.compare(**asked, mechanism=[Noise(), Noise("gaussian", theorem="kantorovich")])
+    assert named[named["reason"] != ""]["noise"].tolist() == ["gaussian"]
 
 
 def test_a_coupling_is_computed_once():
@@ -137,15 +136,7 @@ def test_a_coupling_is_computed_once():
     assert dict(zip(named["column"], named["scale"])) == dict(zip(whole["column"], whole["scale"]))
 
 
-def test_whole_rows_have_laplace_noise_alone():
-    asked = {"secret": "group", "public": ["score", "age"], "delta": 1e-3, "beliefs": "empirical"}
-    found = people().puffer.compare(**asked)
-    assert set(found[found["noise"] == "gaussian"]["theorem"]) == {"bounded"}
-    named = people().puffer.compare(**asked, mechanism=[Noise(), Noise("gaussian", theorem="kantorovich")])
-    assert named[named["reason"] != ""]["noise"].tolist() == ["gaussian"]
-
-
-def test_labels():
+def test_labels_and_two_values():
     frame = people()
     found = frame.puffer.compare(secret="group", public="job")
     assert sorted(found["mechanism"]) == ["channel"] * 3 + [SEEING]
@@ -155,9 +146,6 @@ def test_labels():
     beside = frame.puffer.compare(secret="group", public=["job", "age"], beliefs="empirical")
     assert set(beside["theorem"]) == {"joint", "kantorovich", "bounded"}
     assert beside[beside["column"] == "job"]["scale"].isna().all()
-
-
-def test_two_values():
     frame = people().assign(score=lambda t: t["score"] > 4)
     found = frame.puffer.compare(**ASKED, beliefs=["fitted", "empirical"])
     assert {"bernoulli", "bounded"} <= set(found["theorem"])
@@ -344,13 +332,10 @@ def test_what_no_row_could_mend_is_an_error(words, error):
         people().puffer.compare(**made({**ASKED, **words}))
 
 
-def test_a_warning_is_given_once():
+def test_a_warning_is_given_once_and_the_frame_is_not_changed():
     with pytest.warns(FewRowsWarning) as found:
         people(rows=30).puffer.compare(**ASKED, beliefs="empirical")
     assert len([each for each in found if each.category is FewRowsWarning]) == 1
-
-
-def test_the_frame_is_not_changed():
     frame = people()
     frame.puffer.compare(**ASKED, beliefs="empirical", mechanism="noise")
     pd.testing.assert_frame_equal(frame, people())

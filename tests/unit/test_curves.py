@@ -51,16 +51,13 @@ def test_a_curve_is_that_of_plans(words):
         assert not row["error"] < row["bound"]
 
 
-def test_the_bound_is_that_of_the_best_channel():
+def test_the_bound_is_that_of_the_best_channel_where_one_is_proved():
     plan = people().puffer.calibrate(**ASKED, epsilon=1.0)
     for row in plan.curve(EPSILONS).to_dict("records"):
         best = people().puffer.calibrate(**ASKED, epsilon=row["epsilon"], mechanism=Channel(radius=0, cap=None))
         assert row["bound"] == pytest.approx(best.lower_bound["score"], rel=1e-9)
     assert plan.curve([1, 1.0])["epsilon"].tolist() == [1.0]
     assert plan.curve()["epsilon"].tolist() == pytest.approx([2 ** (k / 2) for k in range(-4, 5)])
-
-
-def test_no_bound_where_none_is_proved():
     wide = people().assign(score=np.random.default_rng(1).normal(size=200))
     assert wide.puffer.calibrate(**ASKED, epsilon=1.0).curve([1])["bound"].isna().all()
     assert people().puffer.calibrate(**ASKED, epsilon=1.0, beliefs="population").curve([1])["bound"].isna().all()
@@ -80,9 +77,6 @@ def test_a_profile_is_the_hockey_stick_of_the_priors():
     assert set(rows["belief"]) == {"empirical", "population", "contaminated", "any law"}
     for _, group in rows.groupby("belief"):
         assert group["upper"].is_monotonic_decreasing
-
-
-def test_a_profile_is_the_target_at_the_epsilon_of_the_plan():
     plan = people().puffer.calibrate(**ASKED, epsilon=1.0, delta=1e-3, mechanism=Noise("gaussian"))
     rows = plan.privacy_profile([1.0])
     assert rows[rows["covered"]]["upper"].max() == pytest.approx(1e-3, rel=1e-5)

@@ -78,21 +78,18 @@ def test_values_on_a_grid_are_numbered_as_by_unique(monkeypatch):
     assert on_one_grid(np.append(values, 1e9), width=2.0**-7) is None  # far apart
 
 
-def test_recursion_is_finite_where_sums_of_exponentials_are_not():
+def test_densities_where_sums_and_differences_of_floats_fail():
     x = np.array([0.0, 1.0, 2000.0, 1e9])
     tables = log_densities(x, np.eye(4)[[0, 3]], scale=1.0)
     assert tables.log_f[0, 3] == pytest.approx(-1e9, rel=1e-15)
     assert tables.log_f[1, 0] == pytest.approx(-1e9, rel=1e-15)
-
-
-def test_blocks_survive_positions_that_differences_cannot_tell_apart():
     x = np.array([-1e16, 1.0, 1.0 + 1e-9, 1.0 + 2e-9])
     tables = log_densities(x, np.full((1, 4), 0.25), scale=1e-12)
     assert np.isfinite(tables.log_f).all()
     assert tables.log_f[0, 1] == pytest.approx(math.log(0.25), rel=1e-12)
 
 
-def test_brackets_are_narrow_and_hold_the_known_value():
+def test_brackets_hold_the_known_value():
     # point masses: loss |x - y|/b; hockey stick 1 - e^{(eps - d/b)/2}
     p, q = Prior.empirical([0.0]), Prior.empirical([3.0])
     loss = pure_loss(p, q, scale=2.0)
@@ -101,6 +98,15 @@ def test_brackets_are_narrow_and_hold_the_known_value():
     stick = hockey_stick(p, q, epsilon=0.5, scale=2.0)
     assert 1 - math.exp(-0.5) in stick
     assert stick.width < 1e-12
+    p, q = Prior.bernoulli(0.2), Prior.bernoulli(0.9)
+    assert math.log(8) in pure_loss(p, q, scale=0)
+    assert 0.8 - 0.1 * math.e in hockey_stick(p, q, epsilon=1.0, scale=0)
+    assert pure_loss(p, Prior.bernoulli(0), scale=0).lower == math.inf
+    assert pure_loss(p, p, scale=0).lower == 0
+    p, q = Prior.empirical([0.0, 1.0]), Prior.empirical([0.5])
+    stick = hockey_stick(p, q, epsilon=1e4, scale=1e-5)
+    assert 0 <= stick.lower <= stick.upper <= 1
+    assert hockey_stick(p, q, epsilon=1.0, scale=1e-9).lower == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 20.0, 100.0, 400.0])
@@ -111,21 +117,6 @@ def test_brackets_stay_narrow_for_large_epsilon(epsilon, delta):
     stick = hockey_stick(Prior.empirical([0.0]), Prior.empirical([1.0]), epsilon=epsilon, scale=scale)
     assert stick.lower - 1e-12 * epsilon <= delta <= stick.upper + 1e-12 * epsilon
     assert stick.width < 1e-10 * epsilon
-
-
-def test_raw_column():
-    p, q = Prior.bernoulli(0.2), Prior.bernoulli(0.9)
-    assert math.log(8) in pure_loss(p, q, scale=0)
-    assert 0.8 - 0.1 * math.e in hockey_stick(p, q, epsilon=1.0, scale=0)
-    assert pure_loss(p, Prior.bernoulli(0), scale=0).lower == math.inf
-    assert pure_loss(p, p, scale=0).lower == 0
-
-
-def test_huge_epsilon_and_tiny_scale_stay_bounded():
-    p, q = Prior.empirical([0.0, 1.0]), Prior.empirical([0.5])
-    stick = hockey_stick(p, q, epsilon=1e4, scale=1e-5)
-    assert 0 <= stick.lower <= stick.upper <= 1
-    assert hockey_stick(p, q, epsilon=1.0, scale=1e-9).lower == pytest.approx(1.0)
 
 
 def test_all_pairs_at_once_equals_the_largest_pair():
@@ -198,13 +189,10 @@ def test_first_units_of_equal_rows(sizes, width):
     assert first_of_equals(cells, starts, width).tolist() == firsts(cells, starts)
 
 
-def test_units_that_differ_late_are_told_apart():
+def test_rows_of_units_that_differ_late_and_of_some_units():
     cells = np.zeros((3, 50), dtype=np.intp)
     cells[1, -1] = cells[2, -1] = 2**20 - 1
     assert first_of_equals(cells.ravel(), np.arange(0, 151, 50), 2**20).tolist() == [0, 1]
-
-
-def test_rows_of_some_units():
     rows, starts = rows_of(np.array([0, 2]), np.array([0, 2, 3, 6]))
     assert rows.tolist() == [0, 1, 3, 4, 5]
     assert starts.tolist() == [0, 2, 5]

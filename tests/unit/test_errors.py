@@ -29,7 +29,7 @@ from puffer_frames import (
     privatize,
 )
 from puffer_frames.core import BayesianNetwork, Prior
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, ColumnNotFoundError, PriorError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, ColumnNotFoundError
 from puffer_frames.papers import bounded_scales, gaussian_scale, kantorovich_scale, presence_scale, value_scale
 
 FORM = re.compile(r"[^;]+ must [^;]+; got .+\.\n\nHint: .+[.?]", flags=re.DOTALL)
@@ -70,11 +70,12 @@ REQUESTS = [
     ({"public": ["race", "wage"]}, ArgumentError, ["'race' for both"]),
     ({"about": {"isuer": "us"}}, ArgumentError, ["Did you mean 'issuer'?"]),
     ({"secret": ["race", "race"]}, ArgumentError, ["one named twice"]),
+    ({"public": ["wage", "wage"]}, ArgumentError, ["one named twice"]),
+    ({"nulls": "keep"}, ArgumentError, ["nulls"]),
     ({"secret": "town"}, ArgumentError, ["two different values"]),
     ({"public": [["wage"]]}, ArgumentTypeError, ["a column name"]),
     ({"public": 7}, ColumnNotFoundError, ["7"]),
     ({"public": None}, ArgumentTypeError, ["NoneType"]),
-    ({"public": ["wage", "wage"]}, ArgumentError, ["one named twice"]),
     (
         {"public": "town", "mechanism": "noise"},
         ArgumentTypeError,
@@ -82,7 +83,6 @@ REQUESTS = [
     ),
     ({"public": "town"}, ArgumentError, ["2 to 256 levels", "got 1"]),
     ({"epsilon": 0}, ArgumentError, ["epsilon", "greater than 0"]),
-    ({"epsilon": -1}, ArgumentError, ["epsilon"]),
     ({"epsilon": math.inf}, ArgumentError, ["epsilon", "inf"]),
     ({"epsilon": math.nan}, ArgumentError, ["epsilon", "nan"]),
     ({"epsilon": "1"}, ArgumentTypeError, ["epsilon", "str"]),
@@ -100,12 +100,8 @@ REQUESTS = [
     ({"pairs": [("a", "b", "c")]}, ArgumentTypeError, ["not a pair"]),
     ({"pairs": [(["a"], "b")]}, ArgumentTypeError, ["pairs"]),
     ({"mechanism": lambda: Noise(theorem="wasserstein")}, ArgumentError, ["kantorovich"]),
-    ({"mechanism": Noise(theorem="bernoulli")}, PriorError, ["4 values"]),
     ({"mechanism": lambda: Noise(calibration="best")}, ArgumentError, ["exact"]),
-    ({"layout": Layout(keep="race")}, ArgumentError, ["keep", "'race'"]),
-    ({"layout": Layout(keep=["wage"])}, ArgumentError, ["keep"]),
     ({"layout": lambda: Layout(index="reset")}, ArgumentError, ["index"]),
-    ({"nulls": "keep"}, ArgumentError, ["nulls"]),
     ({"layout": Layout(clip=3)}, ArgumentTypeError, ["clip"]),
     ({"layout": Layout(clip=(2, 1))}, ArgumentError, ["low < high"]),
     ({"layout": Layout(clip={"town": (0, 1)})}, ArgumentError, ["'town'"]),
@@ -113,10 +109,8 @@ REQUESTS = [
     ({"domain": {"race": (0, 1)}}, ArgumentError, ["'race'"]),
     ({"mechanism": lambda: Noise(components=2, theorem="kantorovich")}, ArgumentError, ["components"]),
     ({"beliefs": "mine"}, ArgumentTypeError, ["'mine'"]),
-    ({"rng": "seed"}, ArgumentTypeError, ["rng", "str"]),
     ({"rng": -1}, ArgumentTypeError, ["rng"]),
     ({"rng": True}, ArgumentTypeError, ["rng", "bool"]),
-    ({"epsilon": 50.0, "delta": 0.9}, CalibrationError, ["already private", "allow_zero_noise"]),
 ]
 
 
@@ -128,38 +122,6 @@ def test_wrong_arguments(data, kind, options, error, parts):
     frame = build_frame(kind, data)
     fails(frame, error, *parts, **options)
     assert list(frame.columns) == list(data)
-
-
-@pytest.mark.parametrize("kind", ["pandas", "polars"])
-def test_empty_frame(data, kind):
-    fails(build_frame(kind, data).head(0), PriorError, "non-empty", "0 rows")
-
-
-@pytest.mark.parametrize("kind", ["pandas", "polars"])
-def test_nulls_in_the_public_column(data, kind):
-    fails(build_frame(kind, data | {"wage": [MARK, None, 2, 3] * 10}), PriorError, "nulls and NaN", "10 rows")
-
-
-@pytest.mark.parametrize("kind", ["pandas", "polars"])
-def test_nulls_in_the_secret(data, kind):
-    fails(build_frame(kind, data | {"race": ["a", "b", None, "b"] * 10}), PriorError, "'race'", "10 rows")
-
-
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
-@pytest.mark.parametrize(("value", "part"), [(math.nan, "NaN"), (math.inf, "infinity"), (-math.inf, "infinity")])
-def test_numbers_that_are_not_finite(data, make, value, part):
-    fails(make(data | {"wage": np.array([float(MARK), value, 2, 3] * 10)}), PriorError, part, "10 rows")
-
-
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
-def test_integers_that_floats_would_merge(data, make):
-    fails(make(data | {"wage": [2**53 + 1, 1, 2, MARK] * 10}), PriorError, "2**53")
-
-
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
-def test_secret_of_other_dtypes(data, make):
-    fails(make(data | {"race": [0.5, 1.0] * 20}), ArgumentTypeError, "'race'", "not integers")
-    fails(make(data | {"race": [pd.Timestamp(2020, 1, 1), pd.Timestamp(2021, 1, 1)] * 20}), ArgumentTypeError, "'race'")
 
 
 @pytest.mark.parametrize("index", [range(1, 41), range(39, -1, -1), list("ab") * 20])
@@ -223,26 +185,15 @@ def test_a_column_in_place_of_its_name_is_not_shown(what, made):
         assert 'public="l"' in str(caught.value)
 
 
-@pytest.mark.parametrize("frame", [{"race": ["a"]}, [1, 2], None, pd.Series([1, 2])])
-def test_not_a_frame(frame):
-    fails(frame, ArgumentTypeError, "a pandas or Polars DataFrame")
-
-
-def test_errors_are_of_the_usual_python_kinds(data):
+def test_kinds_and_parts_of_errors(data):
     frame = pd.DataFrame(data)
     assert isinstance(fails(frame, KeyError, public="x"), ColumnNotFoundError)
     assert isinstance(fails(frame, ValueError, epsilon=0), ArgumentError)
     assert isinstance(fails(frame, TypeError, epsilon="1"), ArgumentTypeError)
-
-
-def test_errors_carry_their_parts_and_pickle():
     error = ArgumentError("epsilon", rule="positive", got="0", hint="Use 1.")
     again = pickle.loads(pickle.dumps(error))
     assert (again.what, again.rule, again.got, again.hint) == ("epsilon", "positive", "0", "Use 1.")
     assert str(again) == "epsilon must be positive; got 0.\n\nHint: Use 1."
-
-
-def test_warnings_have_a_base():
     assert issubclass(puffer_frames.PufferWarning, UserWarning)
 
 

@@ -7,7 +7,7 @@ from puffer_frames import PufferTransformer
 
 OPTIONS = {"secret": "x0", "public": "x1", "epsilon": 0.01, "allow_drift": True}
 EXPECTED = {
-    "check_estimators_nan_inf": "the error is the package's: it speaks of nulls and infinities, and names the column",
+    "check_estimators_nan_inf": "the error is the package's: it speaks of nulls and infinities, and names the column"
 }
 SEEDED = {
     "check_estimators_pickle": "a seed does not travel, so a pickle draws other noise; without a seed the key travels",

@@ -228,12 +228,18 @@ def test_croissant(released, name, encoding):
     assert found["rai:dataLimitations"] == not_covered
 
 
-def test_croissant_of_texts_that_look_like_numbers(tmp_path):
+def test_croissant_of_texts_and_of_what_nobody_said(tmp_path):
     people = PEOPLE.assign(town=["02100", "00144"] * (len(PEOPLE) // 2))
     found = privatize(people, secret="group", public="score", layout=Layout(keep="town"), epsilon=1.0)
     found.to_csv(tmp_path / "people.csv", index=False)
     (rows,) = found.puffer.certificate.to_croissant(tmp_path / "people.csv")["recordSet"]
     assert {field["name"]: field["dataType"] for field in rows["field"]}["town"] == "sc:Text"
+    frame = PEOPLE.puffer.privatize(secret="group", public="score", epsilon=1.0)
+    frame.puffer.write_parquet(tmp_path / "a.parquet")
+    found = frame.puffer.certificate.to_croissant(tmp_path / "a.parquet")
+    assert found["name"] == "not said"
+    assert found["datePublished"] == frame.puffer.certificate.created
+    assert not set(found) & {"creator", "url", "license", "rai:dataUseCases"}
 
 
 def test_a_whole_table(tmp_path):
@@ -261,15 +267,6 @@ def test_croissant_as_its_own_library_reads_it(released, tmp_path):
     data = mlcroissant.Dataset(jsonld=str(path))
     assert not data.metadata.ctx.issues.errors
     assert len(list(data.records("rows"))) == len(PEOPLE)
-
-
-def test_what_nobody_said_is_left_out(tmp_path):
-    frame = PEOPLE.puffer.privatize(secret="group", public="score", epsilon=1.0)
-    frame.puffer.write_parquet(tmp_path / "a.parquet")
-    found = frame.puffer.certificate.to_croissant(tmp_path / "a.parquet")
-    assert found["name"] == "not said"
-    assert found["datePublished"] == frame.puffer.certificate.created
-    assert not set(found) & {"creator", "url", "license", "rai:dataUseCases"}
 
 
 def test_refused_files(released, tmp_path):

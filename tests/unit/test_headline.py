@@ -44,7 +44,7 @@ def drifted():
     return certificate_of(released), laplace_loss(batch, plan.scale)
 
 
-def test_the_title_of_rows_that_drifted(drifted):
+def test_the_title_and_the_small_pictures_of_rows_that_drifted(drifted):
     certificate, loss = drifted
     assert loss > 1.5
     assert headline(certificate).epsilon == pytest.approx(up(loss))
@@ -55,6 +55,8 @@ def test_the_title_of_rows_that_drifted(drifted):
     meaning = str(certificate).partition("meaning")[2].partition("noise")[0]
     assert f"e^{up(loss):g}" in meaning
     assert "epsilon 1 was asked for" in " ".join(meaning.split())
+    assert f"{up(loss):.4g}" in certificate._repr_html_()
+    assert "color:#a40e26" in certificate._repr_html_()
 
 
 def test_the_page_of_rows_that_drifted(drifted, tmp_path):
@@ -70,23 +72,17 @@ def test_the_page_of_rows_that_drifted(drifted, tmp_path):
     assert "more than was asked for" in box.text
 
 
-def test_the_small_pictures_of_rows_that_drifted(drifted):
-    certificate, loss = drifted
-    assert f"{up(loss):.4g}" in certificate._repr_html_()
-    assert "color:#a40e26" in certificate._repr_html_()
-
-
-def test_one_loss_of_several_columns_is_that_of_a_row(tmp_path):
-    """The joint loss is stated once, not once a column."""
+def test_headlines_of_columns_together_of_no_bound_and_of_a_channel(tmp_path):
+    # The joint loss is stated once, not once a column
     certificate = certificate_of_case("batch of rows that drifted")
     (loss,) = {found.pure_loss.upper for found in certificate.observed.values()}
     assert headline(certificate).epsilon == pytest.approx(up(loss))
-
-
-def test_a_loss_without_a_bound(tmp_path):
     certificate = certificate_of_case("release, wrong side knowledge")
     assert "more, without a known bound," in certificate_title(certificate)
     assert "in 100, but" not in page_of(certificate, tmp_path).text
+    certificate = certificate_of_case("batch of labels that drifted")
+    assert "was asked for" in certificate_title(certificate)
+    assert headline(certificate).epsilon > certificate.epsilon or headline(certificate).delta > certificate.delta
 
 
 def test_the_registry_is_told_what_was_measured(drifted):
@@ -94,12 +90,6 @@ def test_the_registry_is_told_what_was_measured(drifted):
     assert f"epsilon: {up(loss):g}" in certificate.to_registry(published="2026-01-31")
     with pytest.raises(ArgumentError, match="one whose loss is known"):
         certificate_of_case("release, wrong side knowledge").to_registry(published="2026-01-31")
-
-
-def test_a_drifted_channel_states_its_loss(tmp_path):
-    certificate = certificate_of_case("batch of labels that drifted")
-    assert "was asked for" in certificate_title(certificate)
-    assert headline(certificate).epsilon > certificate.epsilon or headline(certificate).delta > certificate.delta
 
 
 def test_an_order_that_tells_is_in_the_title_and_first(tmp_path):

@@ -51,8 +51,14 @@ def test_a_kept_file_is_read(name):
         assert plan.fitted.channel.weights.tolist() == written["channel"]["weights"]["entries"]
 
 
-def test_every_kept_file_is_that_of_a_case():
+def test_every_kept_file_is_that_of_a_case_and_a_person_can_read_it():
     assert {path.name for path in FOLDER.iterdir()} == {file_of(name).name for name in CASES}
+    text = file_of("laplace noise").read_text(encoding="utf-8")
+    assert text.splitlines()[1].startswith('  "keep private": "this file holds exact statistics of every secret')
+    assert f'"schema": "{SCHEMA}"' in text
+    for part in ('"secret": ["sex"]', '"public": ["score"]', '"rows_per_secret": {"f": 60, "m": 120}', '"scale": 3.'):
+        assert part in text
+    assert len(text.splitlines()) < 120
 
 
 @few(9, rest="apart")
@@ -103,15 +109,6 @@ def test_plans_of_every_mechanism_are_of_one_class():
     for name in ("strata", "channel of labels"):
         assert isinstance(load_plan(file_of(name)), Plan)
         assert isinstance(Plan.load(file_of(name)), Plan)
-
-
-def test_a_person_can_read_it():
-    text = file_of("laplace noise").read_text(encoding="utf-8")
-    assert text.splitlines()[1].startswith('  "keep private": "this file holds exact statistics of every secret')
-    assert f'"schema": "{SCHEMA}"' in text
-    for part in ('"secret": ["sex"]', '"public": ["score"]', '"rows_per_secret": {"f": 60, "m": 120}', '"scale": 3.'):
-        assert part in text
-    assert len(text.splitlines()) < 120
 
 
 # Whatever a plan can hold is known to the codec of plan files.
@@ -172,32 +169,23 @@ def inside(value):
             yield from inside(entry)
 
 
-def test_every_record_of_a_plan_is_known():
-    """A new one is added to `RECORDS`, or to `OF_THEIR_OWN` with its form."""
+def test_every_record_of_a_plan_is_known_frozen_and_named():
+    # A new one is added to `RECORDS`, or to `OF_THEIR_OWN` with its form
     assert reachable() <= KNOWN | ASKED_ALONE
     assert {"FittedNoise", "FittedChannel", "Request", "Choice"} <= {kind.__name__ for kind in reachable()}
-
-
-def test_families_of_noise_and_beliefs_are_known():
     assert {kind for kind in (*below(NoiseFamily), *below(LearnedBelief)) if is_dataclass(kind)} <= KNOWN
+    assert all(is_dataclass(kind) and kind.__dataclass_params__.frozen for kind in KNOWN)
+    assert len({kind.__name__ for kind in KNOWN}) == len(KNOWN)
+    assert all(getattr(sys.modules[kind.__module__], kind.__name__) is kind for kind in KNOWN)
+    by_name = {kind.__name__: kind for kind in KNOWN}
+    for name, added in ADDED.items():
+        assert set(added) <= {each.name for each in fields(by_name[name])}
 
 
 @few(18, rest="apart")
 @pytest.mark.parametrize("name", CASES)
 def test_every_record_in_plans_is_known(name):
     assert set(inside(planned(name))) <= KNOWN | OF_THEIR_OWN
-
-
-def test_records_are_frozen_and_have_names_of_their_own():
-    assert all(is_dataclass(kind) and kind.__dataclass_params__.frozen for kind in KNOWN)
-    assert len({kind.__name__ for kind in KNOWN}) == len(KNOWN)
-    assert all(getattr(sys.modules[kind.__module__], kind.__name__) is kind for kind in KNOWN)
-
-
-def test_fields_of_earlier_files_are_fields_without_a_default():
-    by_name = {kind.__name__: kind for kind in KNOWN}
-    for name, added in ADDED.items():
-        assert set(added) <= {each.name for each in fields(by_name[name])}
 
 
 def test_a_field_that_is_added_travels():

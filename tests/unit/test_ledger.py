@@ -90,12 +90,7 @@ def test_every_release_is_one_entry_with_its_certificate(path, name):
     assert first.rows == certificate.rows
     assert set(first.statements) <= set(certificate.statements) or name == "a kept index"
     columns = finished["columns"], finished["secret"], finished["epsilon"], finished["fingerprint"]
-    assert columns == (
-        list(certificate.public),
-        list(certificate.secret),
-        certificate.epsilon,
-        certificate.fingerprint,
-    )
+    assert columns == (list(certificate.public), list(certificate.secret), certificate.epsilon, certificate.fingerprint)
     assert str(RARE) not in path.read_text()
 
 

@@ -41,14 +41,11 @@ def test_points_between_those_of_the_lattice_are_bounded(epsilon):
     assert exact <= law.hockey_stick(epsilon) <= exact + 1e-3
 
 
-def test_two_rows_of_points():
+def test_two_rows_of_points_and_a_coarser_lattice():
     logs, masses = [-0.61, -0.1, 0.033, 0.5, 1.2], [0.2, 0.3, 0.3, 0.15, 0.05]
     law = LossLaw.of_cells(of_points(logs, masses), epsilon=1.0).rows(2)
     exact = exactly(np.add.outer(logs, logs).ravel(), np.outer(masses, masses).ravel(), 0.7)
     assert exact <= law.hockey_stick(0.7) <= exact * 1.002
-
-
-def test_a_coarser_lattice_bounds_a_finer_one():
     law = LossLaw.of_cells(of_points([-0.3, 0.1, 0.2], [0.3, 0.3, 0.4]), epsilon=1.0)
     coarser = law._coarser()
     assert coarser.step == 2 * law.step
@@ -76,13 +73,10 @@ def test_a_cell_counts_as_two_masses_with_its_probabilities():
         assert cells.least_stick(epsilon) == pytest.approx(max(0.0, 0.5 - 0.4 * math.exp(epsilon)))
 
 
-def test_equal_laws_lose_nothing():
+def test_pure_losses_of_units():
     loss = UnitLoss(privacy_loss({k: Prior.empirical([0.0, 1.0, 1.0]) for k in (0, 1)}), rows=50)
     assert loss.hockey_stick(0.7, epsilon=0.01).bracket.upper <= 1e-11
     assert loss.pure(0.7).bracket.upper <= 1e-11
-
-
-def test_the_pure_loss_is_that_of_a_row_times_the_rows():
     loss = privacy_loss({0: Prior.bernoulli(0.2), 1: Prior.bernoulli(0.9)})
     one, five = loss.pure(1.2).bracket, UnitLoss(loss, rows=5).pure(1.2).bracket
     assert five.lower <= 5 * one.upper
@@ -126,11 +120,14 @@ def test_two_planned_releases_of_all_rows():
     assert compose(released).delta == 1e-5
 
 
-def test_releases_of_units_do_not_add_up():
+def test_what_units_do_not_allow():
     released = [privatize(TABLE, **ASKED, layout=Layout(shuffle=True)) for _ in "12"]
     assert not any(each.puffer.certificate.adds_up for each in released)
     with pytest.raises(CalibrationError, match="units"):
         compose(released)
+    repeats = Repeats(rows=10**6, assumed="independent", releases=10**6, composed=True)
+    with pytest.raises(ArgumentError, match="grid"):
+        repeats.asked(calibrate(TABLE, **ASKED).fitted.request.target, noise=Gaussian(), columns=1)
 
 
 def test_other_rows_are_held_to_the_loss_of_all_rows_of_a_unit():
@@ -163,9 +160,3 @@ def test_several_beliefs_hold_together():
     assert all(found.hockey_stick.upper <= 1e-5 for found in plan.verified.values())
     assert plan.scale >= max(plan.scale_per_belief.values()) * (1 - 1e-12)
     assert len(plan.scale_per_belief) >= 3
-
-
-def test_more_rows_than_the_grid_of_the_noise_allows():
-    repeats = Repeats(rows=10**6, assumed="independent", releases=10**6, composed=True)
-    with pytest.raises(ArgumentError, match="grid"):
-        repeats.asked(calibrate(TABLE, **ASKED).fitted.request.target, noise=Gaussian(), columns=1)

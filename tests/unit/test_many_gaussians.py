@@ -104,13 +104,10 @@ def test_no_noise_hardly_any_and_equal_priors(engine, scale):
         assert equal.pure(0.0).bracket.upper == smallest_scale_of(equal, Target(epsilon=1.0, delta=0.0)) == 0
 
 
-def test_a_std_next_to_the_smallest_float():
+def test_tiny_stds_and_other_units():
     priors = {k: Prior.gaussian(k, std) for k, std in enumerate([1e-290, 1.0, 2.0])}
     assert ManyGaussiansLoss(priors).pure(0.0).bracket.lower == np.inf
     assert ManyGaussiansLoss(priors).pure(3.0).bracket.upper < np.inf
-
-
-def test_huge_and_tiny_units():
     for unit in (2.0**-400, 2.0**400):
         plain, other = priors_of("plain", 9), {}
         for k, prior in plain.items():
@@ -236,7 +233,7 @@ def groups(seed=0, n=40):
         yield k, (values + 1e6 * (k % 2), rng.integers(1, 9, values.size))
 
 
-def test_moments_of_many_groups_are_those_of_each():
+def test_priors_of_many_groups_are_those_of_each():
     counts = dict(groups())
     made = gaussian_priors(counts, *group_moments(list(counts.values())))
     for secret, pair in counts.items():
@@ -244,9 +241,6 @@ def test_moments_of_many_groups_are_those_of_each():
         assert made[secret].means == pytest.approx(single.means, rel=1e-15)
         assert made[secret].stds == pytest.approx(single.stds, rel=1e-12)
         assert made[secret].levels == single.levels
-
-
-def test_observed_priors_are_the_empirical_ones():
     counts = dict(groups(1)) | {"zero": (np.array([-0.0]), np.array([3]))}
     for secret, prior in observed_priors(counts).items():
         single = Prior.empirical(*counts[secret])

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 from conftest import few
-from message_tables import FRAME, MARK
 from messages import CALLS, ask, met
-from request_messages import REQUESTS
+from request_messages import FRAME, MARK, REQUESTS
 
 import puffer_frames
 from puffer_frames import errors
@@ -104,32 +103,9 @@ def test_hint_of_a_dtype_fits_it(name, step):
 SOURCES = sorted(Path(puffer_frames.__file__).parent.rglob("*.py"))
 FOREIGN = {
     *("abs", "cast", "checkpoint", "collect", "columns", "compute", "DataFrame", "filter", "generate", "get_context"),
-    *(
-        "now",
-        "orderBy",
-        "parquet",
-        "pl",
-        "public_key",
-        "rand",
-        "range",
-        "read_csv",
-        "read_stata",
-        "rename_axis",
-        "row",
-        "Series",
-    ),
-    *(
-        "to_arrow_table",
-        "to_pandas",
-        "to_table",
-        "toDF",
-        "toPandas",
-        "write_csv",
-        "infer_schema",
-        "replace_schema_metadata",
-        "age",
-        "convert_categoricals",
-    ),
+    *("now", "orderBy", "parquet", "pl", "public_key", "rand", "range", "read_csv", "read_stata", "rename_axis"),
+    *("row", "Series", "to_arrow_table", "to_pandas", "to_table", "toDF", "toPandas", "write_csv", "infer_schema"),
+    *("replace_schema_metadata", "age", "convert_categoricals"),
     *("array_contains", "CAST", "contains", "date", "date32", "drop", "epoch", "explode", "get_dummies", "join"),
     *("len", "list_contains", "lit", "map", "normalize", "otherwise", "over", "then", "to_date", "to_datetime"),
     *("Timestamp", "tz_localize", "unique", "value_counts", "when", "where", "with_columns", "columns", "format"),

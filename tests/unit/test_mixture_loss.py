@@ -102,17 +102,17 @@ def test_atoms_as_a_mixture_equal_the_discrete_engine():
         assert loss.hockey_stick(scale, epsilon=0.3).bracket.upper == pytest.approx(stick.upper, rel=1e-6, abs=1e-13)
 
 
-def test_equal_priors_lose_nothing():
+def test_losses_that_are_known():
     p = Prior.mixture([0.3, 0.7], [0, 5], [1, 0])
     assert pure_loss(p, p, scale=1.0).upper == hockey_stick(p, p, epsilon=0.1, scale=1.0).upper == 0
     assert pure_loss(p, p, scale=0).upper == 0
-
-
-def test_translation_is_sharp_for_any_width():
     for s in (1e-6, 1e-3, 1.0, 1e3, 1e5):
         loss = pure_loss(Prior.gaussian(0, s), Prior.gaussian(2, s), scale=4.0)
         assert 0.5 in loss
         assert loss.width < 1e-4 * 0.5
+    priors = {0: Prior.mixture([0.5, 0.5], [0, 9], [1, 1]), 1: Prior.mixture([0.4, 0.6], [0, 9], [1, 1])}
+    assert smallest_scale(priors, epsilon=0.3) == 0
+    assert smallest_scale(priors, epsilon=0.2) > 0
 
 
 @pytest.mark.parametrize("offset", [1e9, -1e9])
@@ -150,12 +150,6 @@ def test_without_noise():
     assert 0.5 - 0.25 in hockey_stick(*mixed, epsilon=0.0, scale=0)
     assert math.log(2) in pure_loss(*mixed, scale=0)
     assert hockey_stick(mixed[0], Prior.bernoulli(0.5), epsilon=0.0, scale=0).upper == pytest.approx(0.5)
-
-
-def test_raw_reweighted_mixture_needs_no_noise():
-    priors = {0: Prior.mixture([0.5, 0.5], [0, 9], [1, 1]), 1: Prior.mixture([0.4, 0.6], [0, 9], [1, 1])}
-    assert smallest_scale(priors, epsilon=0.3) == 0
-    assert smallest_scale(priors, epsilon=0.2) > 0
 
 
 def test_the_worst_pair_of_many_is_found():
@@ -200,18 +194,19 @@ def test_without_noise_densities_beyond_the_floats_tell_everything(distance, std
     assert pure_loss(p, q, scale=0.0).upper == math.inf
 
 
-def test_priors_that_never_overlap_get_the_noise_of_a_shift():
+def test_priors_that_never_overlap_and_pairs_of_atoms():
     # Laplace noise of a shift d: delta = 1 - exp((eps - d/b)/2) where d/b > eps, so b = d / (eps - 2 log(1 - delta))
     p, q = Prior.gaussian(0, 1e-160), Prior.gaussian(1, 1e-160)
     scale = smallest_scale({"p": p, "q": q}, epsilon=0.5, delta=0.6)
     assert scale == pytest.approx(1 / (0.5 - 2 * math.log(0.4)), rel=1e-6)
-
-
-def test_the_worst_pair_may_be_two_atoms():
     priors = {1: Prior.gaussian(-9, 0), 2: Prior.gaussian(-5.5, 0.5), 3: Prior.gaussian(6, 0)}
     scale = smallest_scale(priors, epsilon=17.0)
     assert scale == pytest.approx(15 / 17.0, rel=1e-6)
     assert MixtureLoss(priors, pairs="all").only((1, 3)).pure(1.0).bracket.upper == pytest.approx(15.0)
+    # 0.3 is a little less than 3/10, so it is not met; the next float is.
+    priors = {"s": Prior.empirical([0] * 7 + [10] * 3), "t": ZEROS}
+    assert smallest_scale(priors, epsilon=1.0, delta=0.3) > 0
+    assert smallest_scale(priors, epsilon=1.0, delta=math.nextafter(0.3, 1)) == 0
 
 
 # Density, score and survival of a Gaussian plus Laplace noise against mpmath.
@@ -252,7 +247,7 @@ def test_errors_are_within_their_bounds():
             assert abs(survival(np.array([[z]]), np.array([[s]]), scale=b)[0, 0] / beyond - 1) <= bound
 
 
-def test_sharpness_is_largest_at_the_mean():
+def test_limits_of_the_score():
     z = np.linspace(-5, 5, 401)[None, :]
     for s in (0.01, 1.0, 30.0):
         table = convolve(z * s, np.array([[s]]), scale=1.0).log_sharpness[0]
@@ -260,9 +255,6 @@ def test_sharpness_is_largest_at_the_mean():
         assert np.exp(table.max()) == pytest.approx(largest, rel=1e-12)
         assert table.argmax() == 200
         assert (np.diff(table[:201]) >= -1e-12).all()
-
-
-def test_atoms_have_both_limits_of_the_score():
     table = convolve(np.array([[-1.0, 0.0, 1.0]]), np.array([[0.0]]), scale=2.0)
     assert table.log_density[0].tolist() == [-0.5, 0.0, -0.5]
     assert table.score_left[0].tolist() == [0.5, 0.5, -0.5]
@@ -281,13 +273,6 @@ def test_no_noise_is_needed_at_the_mass_itself(alone, rows, delta):
     assert Fraction(delta) >= Fraction(alone, rows)
     assert smallest_scale(priors, epsilon=1.0, delta=delta) == 0
     assert smallest_scale(priors, epsilon=1.0, delta=math.nextafter(alone / rows, 0) * (1 - 1e-9)) > 0
-
-
-def test_three_tenths_are_more_than_their_float():
-    """0.3 is a little less than 3/10, so it is not met; the next float is."""
-    priors = {"s": Prior.empirical([0] * 7 + [10] * 3), "t": ZEROS}
-    assert smallest_scale(priors, epsilon=1.0, delta=0.3) > 0
-    assert smallest_scale(priors, epsilon=1.0, delta=math.nextafter(0.3, 1)) == 0
 
 
 def test_the_raw_hockey_stick_holds_the_exact_one_and_is_nearly_it():

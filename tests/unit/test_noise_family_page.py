@@ -63,19 +63,13 @@ def drawn(page, scale, *, rows=DRAWS):
     return sampler, noise
 
 
-def test_what_the_page_prints(page):
+def test_what_the_page_and_the_docstring_print(page):
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(USE, "docs/extend.md", "exec"), {"Logistic": page.Logistic})
     assert printed.getvalue() == OUTPUT
-
-
-def test_laplace_noise_needs_less_as_the_page_says():
     priors = {"a": Prior.empirical([0, 1]), "b": Prior.empirical([1, 3])}
     assert f"exact loss: {smallest_scale(priors, epsilon=1.0):.3f}" in " ".join(PAGE.split())
-
-
-def test_the_example_of_its_docstring(page):
     found = doctest.testmod(page)
     assert found.attempted
     assert not found.failed
@@ -166,16 +160,13 @@ def test_the_certificate_names_the_scale_of_a_family_without_a_word(page):
     assert "score: scale = 2" in str(certificate)
 
 
-def test_the_numeric_core_takes_it(page):
+def test_the_numeric_core_takes_it_with_no_less_than_its_loss(page):
     noise = page.Logistic()
     priors = {"s": Prior.empirical([0]), "t": Prior.empirical([3])}
     scale = smallest_scale(priors, epsilon=0.5, noise=noise)
     assert 6 <= scale <= 6 * (1 + 1e-7)
     assert 0.5 * (1 - 1e-7) <= pure_loss(priors["s"], priors["t"], scale=scale, noise=noise).upper <= 0.5
-
-
-def test_its_loss_is_no_less_than_what_the_densities_say(page):
-    """Brute force over y, from SciPy's density."""
+    # Brute force over y, from SciPy's density
     p, q, law = Prior.empirical([0, 1]), Prior.empirical([1, 3]), stats.logistic(scale=1.5)
     y = np.linspace(-60, 60, 20_001)
     f, g = (law.pdf(y[:, None] - prior.means) @ prior.weights for prior in (p, q))

@@ -353,7 +353,7 @@ def test_words_are_the_keystreams_of_the_columns_keys(words):
     )
 
 
-def test_words_do_not_depend_on_the_chunks_or_the_order(words):
+def test_words_do_not_depend_on_chunks_order_or_attempts(words):
     whole = words.words(range(ROWS_OF_STREAM))
     cuts = [0, 1, 2, 3, 1000, 1001, 32_768, 65_537, ROWS_OF_STREAM]
     pieces = [words.words(range(a, b)) for a, b in itertools.pairwise(cuts)]
@@ -363,9 +363,6 @@ def test_words_do_not_depend_on_the_chunks_or_the_order(words):
     for first in (0, 7, 10**15, -3, -(10**15), 2**63 - 5):  # consecutive numbers have a way of their own
         in_a_row = np.arange(5) + first
         assert np.array_equal(words.words(in_a_row), words.words(in_a_row[::-1])[::-1])
-
-
-def test_pairs_are_addressed_by_row_and_attempt(words):
     rows = np.array([7, 3, 10**12, 7])
     pairs = words.pairs(rows, 2)
     assert np.array_equal(pairs[0], pairs[3])
@@ -376,14 +373,11 @@ def test_pairs_are_addressed_by_row_and_attempt(words):
     assert all(np.array_equal(several[k], words.pairs(rows, k + 1)) for k in range(3))
 
 
-def test_every_integer_of_64_bits_is_a_row(words):
+def test_words_of_rows_columns_and_keys(words):
     rows = np.array([-(2**63), -(2**62) - 1, -3, -2, -1, 0, 1, 2, 2**62, 2**63 - 1])
     drawn = np.concatenate([words.words(rows), words.pairs(rows, 0).ravel()])
     assert np.unique(drawn).size == 3 * rows.size
     assert np.array_equal(words.words(rows[5:8]), words.words(range(3)))
-
-
-def test_columns_and_keys_have_words_of_their_own():
     streams = [
         ReleaseKey(KEY).stream(Purpose.NOISE, "x"),
         ReleaseKey(KEY).stream(Purpose.NOISE, "y"),
@@ -391,9 +385,6 @@ def test_columns_and_keys_have_words_of_their_own():
     ]
     drawn = [s.words(range(1000)) for s in streams] + [s.pairs(range(500), 0).ravel() for s in streams]
     assert np.unique(np.concatenate(drawn)).size == 6000
-
-
-def test_words_are_uniform_bits(words):
     bits = np.unpackbits(words.words(range(ROWS_OF_STREAM)).view(np.uint8)).reshape(ROWS_OF_STREAM, 64)
     assert abs(bits.mean(axis=0) - 0.5).max() < 5 * 0.5 / ROWS_OF_STREAM**0.5
 

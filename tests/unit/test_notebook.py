@@ -85,16 +85,13 @@ def test_a_loss_without_bound_is_drawn():
     assert "inf" not in "".join(pictures_in(html))
 
 
-def test_names_are_escaped():
+def test_names_are_escaped_and_long_parts_folded():
     frame = people().rename(columns={"score": "<b>&\x1b"})
     plan = frame.puffer.calibrate(secret="group", public="<b>&\x1b", epsilon=1.0)
     for shown in (plan, certificate_of(plan.release(frame))):
         assert "<b>" not in shown._repr_html_()
         assert "\x1b" not in shown._repr_html_()
         ElementTree.fromstring(shown._repr_html_())
-
-
-def test_long_parts_are_folded_and_tables_stay_in_columns():
     rows = [("short", "a"), ("long", "word " * 100), ("technical", "one"), ("", "two"), ("table", "a  b\n1  2")]
     rows.append(("large", "\n".join(f"{k}  {k}" for k in range(20))))
     root = ElementTree.fromstring(as_html("title", rows))

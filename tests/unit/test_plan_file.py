@@ -83,36 +83,27 @@ def test_files_that_are_no_plans(text, match, tmp_path):
     refused(tmp_path / "plan", text, match)
 
 
-def test_bytes_that_are_no_text(tmp_path):
+def test_bytes_that_are_no_text_cut_short_or_of_a_later_version(tmp_path, document):
     path = tmp_path / "plan"
     for content in (b"\xff\xfe\x00", pickle.dumps(print), b"PAR1", bytes(100)):
         path.write_bytes(content)
         with pytest.raises(PlanFileError, match="no JSON"):
             load_plan(path)
-
-
-def test_a_file_is_cut_short(document, tmp_path):
     text = json.dumps(document)
     for length in (1, 100, len(text) // 2, len(text) - 1):
         refused(tmp_path / "plan", text[:length], "no JSON, or was cut short")
-
-
-def test_a_later_version(document, tmp_path):
     later = refused(tmp_path / "plan", json.dumps(document | {"schema": "2.0"}), "of schema 1, which this version")
     assert "later version" in later.hint
 
 
-def test_an_edit_by_accident(document, tmp_path):
-    """Whatever is edited, the digest is another one."""
+def test_an_edit_is_found_but_for_the_layout(document, tmp_path):
+    # Whatever is edited, the digest is another one
     plan = json.loads(json.dumps(document))
     plan["plan"]["plan"]["choices"]["score"]["scale"] *= 2
     refused(tmp_path / "plan", json.dumps(plan), "its digest is another one")
     plan["digest"] = digest_of(plan["plan"], schema=plan["schema"])
     refused(tmp_path / "plan", json.dumps(plan), "a scale that no belief needs")
     refused(tmp_path / "plan", json.dumps(document | {"schema": "1.1"}), "its digest is another one")
-
-
-def test_layout_is_of_no_account(document, tmp_path):
     path = tmp_path / "plan"
     for text in (json.dumps(document), json.dumps(document, indent=7), "\ufeff" + json.dumps(document)):
         path.write_text(text, encoding="utf-8")
@@ -142,11 +133,15 @@ def test_another_channel_on_purpose(tmp_path):
     refused(tmp_path / "plan", text, "weights that are no probabilities")
 
 
-def test_no_file(tmp_path):
+def test_no_file_and_a_folder(tmp_path):
     with pytest.raises(FileNotFoundError):
         load_plan(tmp_path / "plan")
     with pytest.raises((IsADirectoryError, PermissionError)):
         load_plan(tmp_path)
+    with pytest.raises(ArgumentError, match="a folder"):
+        planned("laplace noise").save(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        planned("laplace noise").save(tmp_path / "nowhere" / "plan")
 
 
 def test_a_file_larger_than_any(tmp_path, monkeypatch):
@@ -198,36 +193,27 @@ def test_a_password_opens_the_file(locked, tmp_path):
     assert Plan.load(path, password=PASSWORD).scale == again.scale
 
 
-def test_an_encrypted_file_tells_nothing(locked):
+def test_an_encrypted_file_tells_nothing(locked, tmp_path):
     assert locked.splitlines()[1].startswith('  "keep private": ')
     header = {name: entry for name, entry in json.loads(locked).items() if name != "content"}
     assert set(header) == {"keep private", "format", "schema", "version", "encryption"}
     for word in ("sex", "score", "scale", "Calibration", "digest"):
         assert word not in json.dumps(header)
-
-
-def test_one_file_is_never_like_another(locked, tmp_path):
     planned("laplace noise").save(tmp_path / "plan", password=PASSWORD)
     first, second = json.loads(locked), json.loads((tmp_path / "plan").read_text(encoding="utf-8"))
     assert first["encryption"]["salt"] != second["encryption"]["salt"]
     assert first["encryption"]["nonce"] != second["encryption"]["nonce"]
-
-
-def test_letters_of_another_keyboard(tmp_path):
     planned("laplace noise").save(tmp_path / "plan", password="caf\u00e9")
     load_plan(tmp_path / "plan", password="cafe\u0301")
 
 
-def test_another_password(locked, tmp_path):
+def test_another_password_or_a_part_of_the_file(locked, tmp_path):
     path = tmp_path / "plan"
     refused(path, locked, "must be the one that the file was saved with", password="another")
     error = refused(path, locked, "must be given for a file that is encrypted; got none")
     assert error.hint.startswith("Say password=")
     plain = file_of("laplace noise").read_text(encoding="utf-8")
     refused(path, plain, "left out for a file that is not encrypted", password=PASSWORD)
-
-
-def test_an_encrypted_file_is_cut_short(locked, tmp_path):
     refused(tmp_path / "plan", locked[:-200], "cut short", password=PASSWORD)
     whole = json.loads(locked)
     content = base64.b64decode(whole["content"])
@@ -340,13 +326,6 @@ def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch):
         planned("remap").save(path)
     assert path.read_bytes() == before
     assert [entry.name for entry in tmp_path.iterdir()] == ["plan"]
-
-
-def test_a_folder_is_no_file(tmp_path):
-    with pytest.raises(ArgumentError, match="a folder"):
-        planned("laplace noise").save(tmp_path)
-    with pytest.raises(FileNotFoundError):
-        planned("laplace noise").save(tmp_path / "nowhere" / "plan")
 
 
 @pytest.mark.parametrize("seed", range(1, 6))

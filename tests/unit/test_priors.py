@@ -5,30 +5,21 @@ from puffer_frames.core import Prior
 from puffer_frames.errors import PriorError
 
 
-def test_empirical_prior_merges_and_sorts():
+def test_atoms_are_merged_sorted_and_read_as_decimals():
     prior = Prior.empirical([3, 1, 3, -0.0, 0.0])
     assert prior.means.tolist() == [0.0, 1.0, 3.0]
     assert prior.weights.tolist() == [0.4, 0.2, 0.4]
     assert not np.signbit(prior.means[0])
-
-
-def test_decimal_weights_are_read_as_decimals():
     levels, total = Prior.mixture([0.2, 0.225, 0.5, 0.075], [1, 2, 3, 4], [0, 0, 0, 0]).levels
     assert [level * 40 // total for level in levels] == [8, 9, 20, 3]
 
 
-def test_moments_of_a_mixture_far_from_zero():
+def test_mixtures_far_from_zero_and_with_zero_weights():
     prior = Prior.mixture([0.5, 0.5], [1e9 - 1, 1e9 + 1], [2.0, 2.0])
     assert prior.mean == 1e9
     assert prior.std == pytest.approx(5**0.5, rel=1e-12)
-
-
-def test_zero_weights_leave_no_component():
     assert Prior.empirical([1, 2, 3], [1, 0, 2]).means.tolist() == [1.0, 3.0]
     assert Prior.bernoulli(0).means.tolist() == [0.0]
-
-
-def test_equality_and_immutability():
     assert Prior.bernoulli(0.25) == Prior.empirical([0, 0, 0, 1])
     assert Prior.bernoulli(0.25) != Prior.bernoulli(0.5)
     with pytest.raises(ValueError, match="read-only"):

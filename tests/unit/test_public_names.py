@@ -24,14 +24,11 @@ def test_the_old_spelling_says_the_new_one(home, name):
     exec(f"from puffer_frames.{home} import {name}")
 
 
-def test_another_name_is_an_ordinary_error():
+def test_a_name_has_one_home():
     with pytest.raises(AttributeError, match=r"has no attribute 'Path'$"):
         _ = puffer_frames.Path
     with pytest.raises(ImportError, match="cannot import name 'nothing'"):
         exec("from puffer_frames import nothing")
-
-
-def test_no_name_has_two_homes():
     homes = [set(module.__all__) for module in (puffer_frames, core, papers)]
     assert len(set().union(*homes)) == sum(map(len, homes))
     assert puffer_frames.PufferError is errors.PufferError

@@ -178,8 +178,8 @@ def test_values_in_cells_are_at_least_as_far_apart(one, other, width, other_widt
     assert found <= brute_force(one, other) + 1e-12
 
 
-def test_what_may_be_chance():
-    """Two samples of one law are farther apart in fewer than 5 % of all cases; so are those of several secrets."""
+def test_samples_and_what_may_be_chance():
+    # Two samples of one law are farther apart in fewer than 5 % of all cases; so are those of several secrets
     rng = np.random.default_rng(0)
     for secrets in (1, 3):
         bound, beyond = chance_bound(60, 90, secrets=secrets), 0
@@ -187,10 +187,7 @@ def test_what_may_be_chance():
             pairs = [(rng.integers(0, 20, 60), rng.integers(0, 20, 90)) for _ in range(secrets)]
             beyond += any(ks_distance(counted(one), counted(other)) > bound for one, other in pairs)
         assert beyond <= 15
-
-
-def test_each_sample_is_within_its_own_part():
-    """2 exp(-2 n t^2) is the probability left to each of the 2 m samples."""
+    # 2 exp(-2 n t^2) is the probability left to each of the 2 m samples
     for rows, secrets in ((10, 1), (5000, 7)):
         t = chance_bound(10**9, rows, secrets=secrets) - chance_bound(10**9, 10**9, secrets=secrets) / 2
         assert t == pytest.approx(min(1, math.sqrt(math.log(2 * 2 * secrets / 0.05) / (2 * rows))), rel=1e-6)

@@ -103,21 +103,15 @@ def test_thresholds_to_forty_digits():
                 assert abs(float(mpmath.log(left) - mpmath.log(mpmath.fsum(parts) - left))) < 1e-11
 
 
-def test_equal_atoms_part_in_the_middle(family):
+def test_thresholds_of_few_atoms(family):
     remap = Remap.of(np.array([0.0, 4.0]), np.array([3, 3]), family(scale=1.0))
     assert remap.thresholds == pytest.approx([2.0], abs=1e-12)
     assert remap.step(np.array([-1e300, 1.99, 2.01, 1e300])).tolist() == [0.0, 0.0, 4.0, 4.0]
-
-
-def test_a_half_line_without_a_single_median():
-    """At and below the smaller atom both weigh the same; whichever is taken, the error is that of a constant."""
+    # At and below the smaller atom both weigh the same; whichever is taken, the error is that of a constant
     values = np.array([0.0, np.log(2.0)])
     remap = Remap.of(values, np.array([1, 2]), Laplace(scale=1.0))
     assert remap.expected_error == pytest.approx(np.log(2.0) / 3, rel=1e-12)
     assert Remap.of(np.array([0.0, 1.0]), np.array([1, 1]), Laplace(scale=1e9)).expected_error <= 0.5
-
-
-def test_an_atom_that_is_never_released():
     remap = Remap.of(np.array([0.0, 1.0]), np.array([1, 99]), Laplace(scale=1.0))
     assert (remap.values.tolist(), remap.thresholds.tolist()) == ([1.0], [])
     assert (remap.expected_error, remap.unchanged) == (pytest.approx(0.01), pytest.approx(0.99))
@@ -125,9 +119,6 @@ def test_an_atom_that_is_never_released():
     assert (both.values.tolist(), both.expected_error) == ([2.0], pytest.approx(6 / 64))
     far = Remap.of(np.array([0.0, 1.0]), np.array([1, 99]), Gaussian(scale=0.01))
     assert far.values.tolist() == [0.0, 1.0]
-
-
-def test_a_single_value(family):
     remap = Remap.of(np.array([3.0, 3.0]), np.array([2, 5]), family(scale=2.0))
     assert (remap.values.tolist(), remap.expected_error, remap.unchanged) == ([3.0], 0.0, 1.0)
 
@@ -228,46 +219,34 @@ def test_a_release_is_a_function_of_the_noisy_values_alone(people, options):
         assert set(released[name]) <= set(people[name])
 
 
-def test_clip_and_round_come_after(people):
+def test_clipping_rounding_and_other_frames(people):
     plan = calibrate(people, **ASKED, mechanism=Noise(remap=True))
     released = plan.release(people, rng=7, layout=Layout(clip=(2.5, 4.5), round=True))
     medians = plan.release(people, rng=7)["score"]
     assert released["score"].tolist() == medians.clip(2.5, 4.5).tolist()
-
-
-def test_values_are_clipped_to_the_domain_first(people):
     plan = calibrate(people, **ASKED, domain={"score": (2, 5.5)}, mechanism=Noise(remap=True))
     values, counts = np.unique(people["score"].clip(2, 5.5), return_counts=True)
     direct = Remap.of(values, counts, plan.noise.at(plan.scale))
     assert plan.remap["score"].values.tolist() == direct.values.tolist()
     assert plan.expected_error["score"] == pytest.approx(direct.expected_error, rel=1e-12)
-
-
-def test_another_frame_has_the_thresholds_of_the_plan(people):
     plan = calibrate(people, **ASKED, mechanism=Noise(remap=True))
     other = people.assign(score=people["score"] + 100).head(300)
     released = plan.release(other, allow_other_frame=True, allow_drift=True, rng=7)
     assert set(released["score"]) <= set(people["score"])
 
 
-def test_no_noise_is_not_replaced(people):
+def test_what_is_not_replaced_said_or_taken(people):
     calm = people.assign(score=3, flat=7)
     plan = calibrate(calm, **ASKED, mechanism=Noise(remap=True), allow_zero_noise=True)
     assert (plan.remap, plan.expected_error) == ({}, {"score": 0.0})
     assert set(plan.release(calm)["score"]) == {3.0}
     both = calibrate(calm, **ASKED | {"public": ["age", "flat"]}, mechanism=Noise(remap=True))
     assert list(both.remap) == ["age"]
-
-
-def test_the_certificate_states_the_noise_alone(people):
     plan = calibrate(people, **ASKED, mechanism=Noise(remap=True))
     certificate = plan.release(people).puffer.certificate
     plain = calibrate(people, **ASKED).release(people).puffer.certificate
     assert certificate.expected_error == plain.expected_error == {"score": plan.scale}
     assert (certificate.estimated, bool(plain.estimated)) == ({}, True)
     assert f"{plan.expected_error['score']:.4g}" not in str(certificate)
-
-
-def test_stable_noise_is_refused_before_a_row_is_read(people):
     with pytest.raises(ArgumentError, match='"laplace" or "gaussian" with remap=True'):
         calibrate(people, **ASKED, mechanism=Noise(Stable(alpha=1.7), remap=True))

@@ -69,11 +69,15 @@ class Flat:
         return WorstCase(bracket=Bracket(lower=0.0, upper=0.5 if scale else math.inf), pair=(0, 1))
 
 
-def test_a_flat_loss_ends_the_search_at_its_floor():
+def test_flat_losses_and_rounding_end_the_search():
     loss = Flat()
     found = search.smallest_scale_of(loss, Target.of(1.0, 0.0))
     assert found == pytest.approx(search._FINEST * math.exp(-1.0))
     assert loss.looks < 20
+    loss = Rounded(7e-7)
+    found = search.smallest_scale_of(loss, Target.of(1.0, 0.0))
+    assert 1 + 7e-7 <= found <= 1 + 7e-7 + 2 * CLOSE
+    assert loss.looks <= 5
 
 
 class Rounded:
@@ -92,13 +96,6 @@ class Rounded:
         self.looks += 1
         loss = (1 + self.excess) / scale if scale else math.inf
         return WorstCase(bracket=Bracket(lower=0.0, upper=loss), pair=(0, 1))
-
-
-def test_rounding_among_all_pairs_is_paid_for_at_once():
-    loss = Rounded(7e-7)
-    found = search.smallest_scale_of(loss, Target.of(1.0, 0.0))
-    assert 1 + 7e-7 <= found <= 1 + 7e-7 + 2 * CLOSE
-    assert loss.looks <= 5
 
 
 @pytest.mark.parametrize("priors", [[Prior.bernoulli(0.1), Prior.bernoulli(0.3)], {0: 1.5, 1: 2.5}])

@@ -14,18 +14,11 @@ import mpmath
 import numpy as np
 import pytest
 from certificate_cases import CASES, certificate_of_case, flat
-from sentence_table import (
-    BY_MEASURE,
-    GROUPS,
-    TABLE,
-    columns,
-    is_noisy,
-    rows,
-)
+from sentence_table import BY_MEASURE, GROUPS, TABLE, columns, is_noisy, rows
 
 from puffer_frames import Certificate
 from puffer_frames.certificates.sentences import SENTENCES, TABLE_SENTENCES
-from puffer_frames.certificates.text import headline
+from puffer_frames.certificates.text import headline, odds_of
 from puffer_frames.numbers.presentation import bracket_text, lower_text, odds_text, upper_text
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "certificate.schema.json").read_text(encoding="utf-8"))
@@ -71,18 +64,12 @@ def assert_wider(certificate):
         assert any(word in part for word in ("pure loss at most", "delta at most", "no bound", "not computed"))
 
 
-def test_the_table_names_every_sentence():
+def test_every_sentence_is_in_the_table_and_rendered():
     assert set(TABLE) | BY_MEASURE | set(TABLE_SENTENCES) == set(SENTENCES)
-
-
-def test_every_sentence_is_rendered():
     shown = {statement.key for name in CASES for statement in certificate_of_case(name).statements}
     # more than 2,000 secrets, plans from files, wide fits and whole tables: tested where these are
     rare = {"observed-unknown", "from-file", "batches", "fit-left-out", "fit-decides", *TABLE_SENTENCES}
     assert shown == set(SENTENCES) - rare
-
-
-def test_the_schema_is_one():
     VALIDATOR.check_schema(SCHEMA)
 
 
@@ -173,10 +160,15 @@ def test_words(name, said, not_said):
         assert words not in text
 
 
-def test_odds_in_words_are_rounded_up():
-    """Of what is printed, neither the factor nor the percentage is below the bound, and both are near it."""
+def test_odds_and_brackets_in_words_are_on_the_safe_side():
+    # Of what is printed, neither the factor nor the percentage is below the bound, and both are near it
     for epsilon in (1e-9, 0.01, *(k / 10 for k in range(1, 51)), 12.5, 29.9, 30.0, 700.0):
         check_odds(odds_text("a value", epsilon=epsilon, delta=0.0), epsilon)
+    for loss in (1e-9, 0.01, *(k / 10 for k in range(1, 51))):
+        factor = float(odds_of(loss).split("at most ")[1].split(" ")[0].replace(",", ""))
+        assert math.exp(loss) <= factor <= 1.01 * math.exp(loss)
+    below, above = bracket_text(0.12345678, 0.22345672).removeprefix("between ").split(" and ")
+    assert float(below) <= 0.12345678 < 0.22345672 <= float(above)
 
 
 def check_odds(text, epsilon):
@@ -195,8 +187,3 @@ def check_odds(text, epsilon):
 )
 def test_bounds_in_words(bound, digits):
     assert Decimal(upper_text(bound, digits=digits)) >= Decimal(bound) >= Decimal(lower_text(bound, digits=digits))
-
-
-def test_a_bracket_in_words_holds_the_number():
-    below, above = bracket_text(0.12345678, 0.22345672).removeprefix("between ").split(" and ")
-    assert float(below) <= 0.12345678 < 0.22345672 <= float(above)

@@ -72,14 +72,11 @@ def frame():
     )
 
 
-def test_what_the_page_prints(registered):
+def test_what_the_page_and_the_docstring_print(registered, page):
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(USE, "docs/extend.md", "exec"), {})
     assert printed.getvalue() == OUTPUT
-
-
-def test_the_example_of_its_docstring(page):
     sys.modules[page.__name__] = page
     try:
         found = doctest.testmod(page)
@@ -99,11 +96,6 @@ def test_the_scale_is_the_range_rounded_up(page, epsilon):
         assert exact <= Fraction(scale) <= exact * (1 + Fraction(2) ** -52)
 
 
-def test_it_refuses_a_gaussian(page):
-    with pytest.raises(PriorError, match="discrete"):
-        page.range_scale({"a": Prior.gaussian(0, 1), "b": Prior.empirical([1])}, epsilon=1.0)
-
-
 def test_a_sound_condition(registered, frame):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -118,12 +110,14 @@ def test_a_sound_condition(registered, frame):
     assert "observed frequencies" in text
 
 
-def test_it_serves_another_noise(registered, frame):
+def test_it_serves_another_noise_and_refuses_a_gaussian(registered, frame, page):
     plan = calibrate(frame, **ASKED, mechanism=Noise("gaussian", theorem="range", calibration="theorem"), delta=1e-3)
     shifted = calibrate(
         frame, **ASKED, mechanism=Noise("gaussian", theorem="kantorovich", calibration="theorem"), delta=1e-3
     )
     assert plan.published_scale / 5 == pytest.approx(shifted.published_scale / 4, rel=1e-12)
+    with pytest.raises(PriorError, match="discrete"):
+        page.range_scale({"a": Prior.gaussian(0, 1), "b": Prior.empirical([1])}, epsilon=1.0)
 
 
 def test_an_unsound_condition_is_raised_and_warned_of(halved, frame):
@@ -149,13 +143,10 @@ def test_the_loss_of_the_unsound_one_by_brute_force():
     assert exact.upper == pytest.approx(brute, rel=1e-9)
 
 
-def test_an_unsound_condition_under_exact_is_told_by_the_certificate_alone(halved, frame):
+def test_unsound_and_missing_conditions(halved, frame, entry, monkeypatch):
     plan = calibrate(frame, **ASKED, mechanism=Noise(theorem=halved.name))
     text = " ".join(str(certificate_of(plan.release(frame))).split())
     assert "is NOT private under the laws that its theorem assumes" in text
-
-
-def test_a_condition_that_does_not_exist_is_an_error_for_theorem_alone(entry, monkeypatch, frame):
     monkeypatch.setitem(THEOREMS, "none", replace(entry, name="none", scale=lambda priors, target, /, *, pairs: None))
     assert calibrate(frame, **ASKED, mechanism=Noise(theorem="none")).published_scale is None
     with pytest.raises(CalibrationError, match="for which the theorem has a condition"):

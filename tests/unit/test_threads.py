@@ -16,7 +16,7 @@ def two_cores(monkeypatch):
     monkeypatch.setattr("os.cpu_count", lambda: 2)
 
 
-def test_results_come_in_the_order_of_the_parts():
+def test_order_of_results_small_work_and_errors():
     waiting = threading.Barrier(2, timeout=600)
 
     def work(part):
@@ -26,17 +26,12 @@ def test_results_come_in_the_order_of_the_parts():
 
     assert each_of(range(9), work, large=True) == [-part for part in range(9)]
 
-
-def test_small_work_stays_in_its_thread():
     def name(_part):
         return threading.current_thread().name
 
     mine = threading.current_thread().name
     assert set(each_of(range(4), name, large=False)) == {mine}
     assert mine not in each_of(range(4), name, large=True)
-
-
-def test_an_error_is_raised():
     with pytest.raises(ZeroDivisionError):
         each_of([1, 0], lambda part: 1 // part, large=True)
 

@@ -126,7 +126,7 @@ def test_a_fault_keeps_all_frames(monkeypatch):
         KINDS["pandas"].puffer.privatize(**GOOD)
 
 
-def test_what_was_handled_before_is_still_told():
+def test_call_errors_and_what_was_handled_before():
     def handle():
         try:
             raise LookupError("first")
@@ -136,6 +136,13 @@ def test_what_was_handled_before_is_still_told():
     error, _ = met(handle)
     assert isinstance(error.__context__, LookupError)
     assert not error.__suppress_context__
+    error, _ = met(lambda: KINDS["pandas"].puffer.privatize(**GOOD, thoerem="gmm"))
+    assert isinstance(error, CallError)
+    assert isinstance(error, TypeError)
+    said = "privatize() got an unexpected keyword argument 'thoerem'; did you mean mechanism=Noise(theorem=...)?"
+    assert str(error) == said
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+    assert error.hint == "See the help of privatize."
 
 
 MARK = "HIV-positive"
@@ -242,16 +249,6 @@ def test_signature_help_and_types_are_kept():
     assert double.__wrapped__(3, by=3) == 9
     assert pickle.loads(pickle.dumps(puffer_frames.privatize)) is puffer_frames.privatize
     assert list(inspect.signature(Unit).parameters)[:2] == ["column", "rows"]
-
-
-def test_a_call_error_is_a_type_error():
-    error, _ = met(lambda: KINDS["pandas"].puffer.privatize(**GOOD, thoerem="gmm"))
-    assert isinstance(error, CallError)
-    assert isinstance(error, TypeError)
-    said = "privatize() got an unexpected keyword argument 'thoerem'; did you mean mechanism=Noise(theorem=...)?"
-    assert str(error) == said
-    assert str(pickle.loads(pickle.dumps(error))) == str(error)
-    assert error.hint == "See the help of privatize."
 
 
 def test_it_costs_next_to_nothing():

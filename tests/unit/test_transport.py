@@ -38,34 +38,22 @@ def random_priors(rng, count, *, most=8):
         yield Prior.empirical(rng.integers(0, 20, n), rng.integers(1, 5, n))
 
 
-def test_agrees_with_exact_fractions_on_random_priors():
+def test_distances_are_exact():
     rng = np.random.default_rng(1)
     for p, q in zip(random_priors(rng, 300), random_priors(rng, 300), strict=True):
         assert w_infinity(p, q) == brute_force(p, q) == w_infinity(q, p)
-
-
-def test_diameter_is_the_largest_distance():
     rng = np.random.default_rng(2)
     for _ in range(50):
         priors = list(random_priors(rng, 5))
         assert w_infinity_diameter(priors) == max(brute_force(p, q) for p in priors for q in priors)
-
-
-def test_ties_of_cumulative_levels_are_exact():
     # 3 x 0.1 and 0.3 are one level, though the floats differ
     p = Prior.mixture([0.1, 0.1, 0.1, 0.7], [0, 1, 2, 10], [0, 0, 0, 0])
     q = Prior.mixture([0.3, 0.7], [2, 10], [0, 0])
     assert w_infinity(p, q) == 2
-
-
-def test_huge_counts_fall_back_to_exact_integers():
     n = 2**40
     p, q = Prior.empirical([0, 5], [n, n + 1]), Prior.empirical([0, 5], [n + 1, n])
     assert w_infinity(p, q) == 5
     assert w_infinity(p, Prior.empirical([0, 5], [2 * n, 2 * n + 2])) == 0
-
-
-def test_both_orders_of_the_pair_count():
     # the published scan over the alphabet {0, 10}, in one order, gives 0
     assert w_infinity(Prior.empirical([10]), Prior.empirical([0])) == 10
 
@@ -75,11 +63,6 @@ def test_distance_is_rounded_up(x, y):
     distance = w_infinity(Prior.empirical([x]), Prior.empirical([y]))
     assert Fraction(distance) >= Fraction(x) - Fraction(y)
     assert Fraction(math.nextafter(distance, 0)) < Fraction(x) - Fraction(y)
-
-
-def test_gaussian_priors_are_refused():
-    with pytest.raises(PriorError, match="discrete"):
-        w_infinity(Prior.gaussian(0, 1), Prior.empirical([0]))
 
 
 def test_a_grid_of_levels_finds_the_same_distance(monkeypatch):
@@ -124,21 +107,17 @@ def test_the_plan_is_the_cheapest_for_convex_costs(power):
         assert (np.abs(x - y) ** power * mass).sum() == pytest.approx(found.fun, rel=1e-9, abs=1e-9)
 
 
-def test_ties_move_no_mass():
+def test_plans_of_ties_of_huge_counts_and_of_other_priors():
     p = Prior.mixture([0.1, 0.1, 0.1, 0.7], [0, 1, 2, 10], [0, 0, 0, 0])
     q = Prior.mixture([0.3, 0.7], [2, 10], [0, 0])
     assert transport_plan(p, q).tolist() == [[0, 2, 0.1], [1, 2, 0.1], [2, 2, 0.1], [10, 10, 0.7]]
-
-
-def test_a_plan_of_huge_counts():
     n = 2**70
     plan = transport_plan(Prior.empirical([0, 5], [n, n]), Prior.empirical([0, 5], [3, 1]))
     assert plan.tolist() == [[0, 0, 0.5], [5, 0, 0.25], [5, 5, 0.25]]
-
-
-def test_a_plan_is_between_atoms():
     with pytest.raises(PriorError, match="discrete"):
         transport_plan(Prior.empirical([0]), Prior.gaussian(0, 1))
+    with pytest.raises(PriorError, match="discrete"):
+        w_infinity(Prior.gaussian(0, 1), Prior.empirical([0]))
 
 
 # The order of fractions of long integers, against exact fractions.

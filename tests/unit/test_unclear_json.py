@@ -82,7 +82,7 @@ def test_certificates_are_refused(released, tmp_path, how):
         assert main(["verify", str(tmp_path / name)]) == 1
 
 
-def test_a_signed_certificate_with_a_second_epsilon_in_front_is_refused(released, tmp_path):
+def test_certificates_that_are_two_are_refused(released, tmp_path):
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     released.puffer.certificate.sign(Ed25519PrivateKey.generate()).save(tmp_path / "c.json")
@@ -90,9 +90,6 @@ def test_a_signed_certificate_with_a_second_epsilon_in_front_is_refused(released
     (tmp_path / "c.json").write_text(text.replace("{\n", '{\n  "epsilon": 0.01,\n', 1))
     with pytest.raises(ArgumentError, match="a file with a key twice"):
         Certificate.load(tmp_path / "c.json")
-
-
-def test_two_certificates_in_one_file_are_none(released, tmp_path):
     records = [json.dumps({**released.puffer.certificate.to_dict(), "issuer": name}) for name in ("a", "b")]
     table = pa.Table.from_pandas(released).replace_schema_metadata({"puffer_frames": records[0]})
     with pq.ParquetWriter(tmp_path / "two.parquet", table.schema) as file:

@@ -159,7 +159,7 @@ def through(matrix, held, rng):
     return sum(rng.multinomial(rows, law) for rows, law in zip(held, matrix, strict=True)).astype(float)
 
 
-def test_counts_behind_a_channel_are_unbiased_with_their_covariance():
+def test_laws_and_counts_behind_channels():
     rng, held = np.random.default_rng(8), np.array([500, 120, 3])
     found = [unmixed(through(MATRIX, held, rng), MATRIX, population=False) for _ in range(3000)]
     counts = np.array([each.counts for each in found])
@@ -169,9 +169,6 @@ def test_counts_behind_a_channel_are_unbiased_with_their_covariance():
     assert np.corrcoef(counts.T)[0, 1] == pytest.approx(mean[0, 1] / math.sqrt(mean[0, 0] * mean[1, 1]), abs=0.08)
     wide = np.hstack([0.5 * MATRIX, 0.5 * MATRIX])
     assert unmixed(held @ wide, wide, population=True).counts == pytest.approx(held)
-
-
-def test_the_population_behind_a_channel():
     rng, shares = np.random.default_rng(9), np.array([0.5, 0.3, 0.2])
     found = [unmixed(through(MATRIX, rng.multinomial(800, shares), rng), MATRIX, population=True) for _ in range(2000)]
     counts = np.array([each.counts for each in found])

@@ -79,12 +79,16 @@ def test_noise_that_a_channel_beats_is_warned_of():
         assert "mechanism" not in warned(lambda named=named: table.puffer.calibrate(**options | named))[1]
 
 
-def test_a_label_that_some_secret_never_has():
-    """Counts of the labels of two secrets were added although one had fewer labels."""
+def test_labels_that_are_missing_or_alone():
+    # Counts of the labels of two secrets were added although one had fewer labels
     table = PEOPLE.assign(pet=np.where((PEOPLE["pet"] == "fox") & (PEOPLE["group"] == "a"), "cat", PEOPLE["pet"]))
     plan = table.puffer.calibrate(secret="group", public=["pet", "score"], epsilon=1.0)
     changed = 1 - table["pet"].value_counts(normalize=True).max()
     assert f"changes {changed:.4g} of them" in " ".join(str(plan).split())
+    _, found = warned(
+        lambda: PEOPLE.puffer.calibrate(secret="group", public="score", epsilon=1e-4, mechanism=Channel())
+    )
+    assert found["constant"].columns == ("score",)
 
 
 def test_a_remap_that_is_a_constant_and_a_stratum_of_no_use():
@@ -99,13 +103,6 @@ def test_a_remap_that_is_a_constant_and_a_stratum_of_no_use():
     narrow = table[ward == 0]["wide"]
     assert plan.strata[(0,)]["wide"] > (narrow - narrow.median()).abs().mean()
     assert "strata" in str(found["constant"])
-
-
-def test_a_channel_that_is_a_constant():
-    _, found = warned(
-        lambda: PEOPLE.puffer.calibrate(secret="group", public="score", epsilon=1e-4, mechanism=Channel())
-    )
-    assert found["constant"].columns == ("score",)
 
 
 def test_too_many_secrets_are_warned_of(monkeypatch):
