@@ -47,7 +47,6 @@ WRONG = {
     "one secret": ({"secret": "one"}, ArgumentError, "1"),
     "text beside noise": ({"public": "note", "mechanism": "noise"}, ArgumentTypeError, "dtype String"),
     "text beside remap": ({"public": "note", "mechanism": Noise(remap=True)}, ArgumentTypeError, "dtype String"),
-    "public times": ({"public": "day"}, ArgumentTypeError, "dtype Datetime"),
     "times as the secret": ({"secret": "day"}, ArgumentTypeError, "dtype Datetime"),
     "fractions as the secret": ({"secret": "half"}, ArgumentTypeError, "floats that are not integers"),
     "text numbers the rows": ({"layout": Layout(row_id="text")}, ArgumentTypeError, "dtype String"),
