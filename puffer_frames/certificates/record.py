@@ -297,7 +297,7 @@ Verdict: TypeAlias = Literal[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Certificate(Published, Printed):
+class Certificate(Printed, Published):
     """What is guaranteed of a release, for which pairs, under which beliefs, and why.
 
     It holds nothing but what may be published: no mean, variance or count of a single secret.

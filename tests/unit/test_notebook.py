@@ -40,6 +40,7 @@ def test_html_is_well_formed_with_pictures_and_without_scripts(words):
     plan = people().puffer.calibrate(secret="group", epsilon=1.0, **words)
     certificate = certificate_of(plan.release(people(), rng=0))
     for shown in (plan, certificate):
+        assert repr(shown) == str(shown)
         html = shown._repr_html_()
         root = ElementTree.fromstring(html)
         assert root.tag == "table"
