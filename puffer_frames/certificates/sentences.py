@@ -61,7 +61,7 @@ CHANNEL_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "channel-levels": (
         "not covered",
-        "Which levels there are: they were learned from the table, and the release shows them.",
+        "Which levels (values) there are: they were learned from the table, and the release shows them.",
     ),
     "channel-matrix": (
         "not covered",
@@ -113,23 +113,23 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "table-readers": (
         "proved",
         "A reader who knows a whole row as it was: its release changes the odds of two secrets by a factor of at most "
-        "e^{known}. Any reader, whatever is believed: of at most e^{cap}. These exponents are sums over {columns} "
-        "columns: far above epsilon they give no practical protection. If the row is released again, these two "
+        "e^{known}. Any reader, whatever is believed: of at most e^{cap}. An exponent far above epsilon gives no "
+        "practical protection; these are sums over {columns} columns. If the row is released again, these two "
         "exponents add up; epsilon does not.",
     ),
     "table-refits": (
         "measured",
-        "Under networks that are not among the beliefs, fitted again to other draws of the rows and with more trees, "
+        "Networks that are not among the beliefs were fitted to other draws of the rows, with more trees. Under these, "
         "delta is at most {delta} at this epsilon ({confidence} % confidence); about 99 % of the rows change the odds "
         "by a factor of at most {tail}, and the best guess between two secrets has an AUC of about {auc} (0.5 is a "
-        "blind guess, 1 is always right). These networks say how far the fitted one may be off; no bound follows for "
-        "the laws of the population.",
+        "blind guess, 1 is always right). They say how far the fitted network may be off; no bound follows for the "
+        "laws of the population.",
     ),
     "table-attacks": (
         "measured",
         "{attackers} attackers, fixed beforehand, guessed the secrets of {rows} rows that the network was not fitted "
         "to{some}. From the release the best had an AUC of {auc} (0.5 is a blind guess, 1 is always right); from the "
-        "raw columns, {raw}. If the network were the truth, no attacker could have more than {allowed}. With "
+        "raw columns, {raw}. If the network were the truth, no attacker could have an AUC above {allowed}. With "
         "{confidence} % confidence, these attacks {shown}. Other attackers may do better.",
     ),
     "table-few-attacked": (
@@ -140,16 +140,15 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "table-changed": (
         "measured",
-        "The printed shares, of changed values or of numbers in another cell of values, are averages over rows that "
-        "were drawn from the fitted network. They are no counts of this release, which differs by chance and where the "
-        "network is off. Of rare secrets the network knows little: of their values far more may be changed.",
+        "The shares of changed values (of numbers in cells: of those in another cell) are averages over rows that were "
+        "drawn from the fitted network. They are not counted in this release, which differs by chance and where the "
+        "network is off. Of rare secrets the network knows little: far more of their values may be changed.",
     ),
     "table-figures": (
         "not covered",
-        "What the shares of changed values tell: they follow from the plan, which the guarantee takes for known, so "
-        "that they add nothing to what a row may lose under the network. The plan was computed from the table: a "
-        "reader who knows all of its rows but one can compute the shares for each row that the last one may be, and "
-        "compare.",
+        "What the shares of changed values tell: the guarantee takes the plan, and so these shares, for known. But "
+        "the plan was computed from the table: a reader who knows all of its rows but one can compute the shares for "
+        "each row that the last one may be, and compare.",
     ),
     "table-unattacked": (
         "not covered",
@@ -220,8 +219,8 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "records": ("assumed", "Records are independent of one another."),
     "beliefs": (
         "assumed",
-        "The guarantee covers readers who believe that the distribution of the public value, given each "
-        "secret{strata}, is {beliefs}. It covers no other reader.",
+        "The guarantee covers readers who believe that the distribution of the true values behind the released ones, "
+        "given each secret{strata}, is {beliefs}. It covers no other reader.",
     ),
     "units": ("assumed", "Units are independent of one another. All rows of a person belong to one unit."),
     "draw": ("assumed", "One row of each unit is drawn at random for the answers: a sum is over units, not over rows."),
@@ -481,8 +480,8 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "one-release": (
         "not covered",
-        "A second release of {what} of the same {rows}: the epsilons do not add, and together both may tell much more, "
-        "since the scale rests on the randomness of {whose}.",
+        "A second release of {what} of the same {rows}: both together may tell much more than the sum of their "
+        "epsilons, since the noise is only enough together with the randomness of {whose}.",
     ),
     "given-alone": ("not covered", "What {given} tells by itself."),
     "given-lacking": (

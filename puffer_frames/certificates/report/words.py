@@ -41,8 +41,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "seen": (
         "proved",
-        "In other words: what is seen in {what} with probability 10 % under one secret is seen with probability at "
-        "most {seen} % under the other one of a protected pair.",
+        "In other words: if {what} had some outcome with a probability of 10 % under one secret, the probability of "
+        "this outcome is at most {seen} % under the other secret of a protected pair.",
     ),
     "no-promise": (
         "not covered",
@@ -52,12 +52,12 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     "sure": (
         "proved",
         "How sure: the bound is proved for readers with these beliefs, and it allows for what the computer rounds. "
-        "That no reader knows more is assumed: nothing here tests it.",
+        "A reader who knows more is not covered; nothing here tests whether there is one.",
     ),
     "less-sure": (
         "measured",
         "How sure: the bound was computed for readers with these beliefs, but is not proved throughout: for such "
-        "noise, or for laws that only a plan file has, there is no proof. That no reader knows more is assumed.",
+        "noise, or for laws that only a plan file has, there is no proof. A reader who knows more is not covered.",
     ),
     "no-end": (
         "proved",
@@ -87,8 +87,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     "smallest-few": ("measured", "The rarest secret has fewer than 20 rows."),
     "smallest-tells": (
         "not covered",
-        "What the size of the smallest group tells: that it has fewer than 20 rows, or at least 20, 100 or 1,000, is "
-        "counted in the table. To a reader who knows all rows but one it may tell the secret of that one.",
+        "What the size of the smallest group tells: the page says whether it has fewer than 20 rows, or at least 20, "
+        "100 or 1,000. A reader who knows all rows but one may learn the secret of that one from it.",
     ),
     # how to use the file
     "use-noise": (
@@ -149,8 +149,9 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "Compute figures from the file as it is. On average, and under the network: the share of rows with given "
         "values of a column, or with numbers in whole cells of it, is off by at most its share of changed values, and "
         "for several columns by at most the sum of their shares; the mean of all rows is off by at most what the "
-        "column moves, plus the average distance between a value and the one that is released for its cell. Shares are "
-        "mostly off by far less; the mean of a column with a few large values may be off by about as much. Means by "
+        "column moves, plus, for numbers in cells, the average distance between a value and the one that is released "
+        "for its cell. This page prints neither that distance nor the cells. Shares are mostly off by far less; the "
+        "mean of a column with a few large values may be off by about as much. Means by "
         "group and slopes have no such margin, since how a row was changed depends on its secret: where you need one, "
         'ask for a release with mechanism="noise".',
     ),
@@ -169,8 +170,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         'puffer_frames.read_certificate("FILE")). Then figures.mean("X", by="GROUP"), .var("X"), .corr("X", "Y"), '
         '.regress("Y", on=["X"]), .quantile("X", 0.5, support=1), .histogram("X", bins=10, support=1) or '
         '.value_counts("LABEL") of these columns: estimates for the raw rows, with standard errors and intervals. '
-        "support=1 is for whole numbers, range(LOW, HIGH) where the range is known too; without it sharp ends are "
-        "smeared.",
+        "support=1 is for whole numbers. Where their range is known too, say support=range(LOWEST, HIGHEST + 1): "
+        "without it figures reach beyond the ends of the range.",
     ),
     "use-csv": (
         "technical",
@@ -210,7 +211,10 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "Or publish it for means of many rows alone, and say so to whoever gets it.",
     ),
     # words
-    "word-pair": ("technical", "Two values of what is protected: a reader can hardly tell which of them is true."),
+    "word-pair": (
+        "technical",
+        "Two values of what is protected. How well a reader can tell them apart is limited by epsilon.",
+    ),
     "word-belief": (
         "technical",
         "What a reader takes for true before seeing the release: how often each value occurs, given each secret.",
@@ -286,7 +290,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "no-bias": (
         "technical",
-        "The law of the noise is symmetric about 0, and the record names nothing else that was done to the values.",
+        "The noise is symmetric about 0: up is as likely as down. Nothing else that was done to the values is in the "
+        "record.",
     ),
     "audit-none": ("not covered", "No audit of the release against its table was given to this report."),
     "audit-passed": ("measured", "A test of the release against its table ({kind}) passed."),
@@ -320,7 +325,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     "issuer-unsaid": ("said", "Not said who answers for the release."),
     "signed": (
         "not covered",
-        "The record has an Ed25519 signature, which this page cannot check: ask `verify` with the key of the issuer.",
+        "The record has an Ed25519 signature, which this page cannot check: use `puffer verify` with the public key of "
+        "the issuer, and take the key from the issuer, not from whoever sent the file.",
     ),
     "unsigned": (
         "not covered",

@@ -181,7 +181,9 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
         auc=f"{rounded_up(max(plan.held.best), digits=2):g}",
         raw=f"{max(plan.held.raw):.2f}",
         allowed=f"{rounded_up(largest_auc(plan.request.target.epsilon), digits=3):g}",
-        shown=f"prove that some rows lose {least:g} or more" if least else "do not prove any loss",
+        shown=f"prove that some rows lose {least:g} or more"
+        if least
+        else "do not prove a loss of 0.01 or more, but an AUC above 0.5 hints at one",
         confidence=confidence,
     )
 
