@@ -220,6 +220,10 @@ ESTIMATES = {
         lambda: _labels().value_counts("hobby"),
         lambda: _labels(mechanism=Channel(publish_matrix=True)).value_counts("hobby"),
     ),
+    "a mean by the secret": (
+        lambda: _estimator().mean("age", by="group"),
+        lambda: _estimator().mean("age", by="town"),
+    ),
     "counts behind a channel that sees the secret": (
         lambda: _labels(mechanism=Channel(sees="secret")).value_counts("hobby"),
         lambda: _labels(mechanism=Channel(sees="secret", preserve="marginal")).value_counts("hobby"),

@@ -85,6 +85,7 @@ TABLE = {key: lambda c, name: True for key in ALWAYS} | {
         not answers(c, name) and bool({"keep", "given"} & set(c) or name == "release, no noise")
     ),
     "use-csv": noisy,
+    "use-secret": lambda c, name: not answers(c, name),
     "smallest-group": lambda c, name: not answers(c, name),
     "smallest-tells": lambda c, name: not answers(c, name),
     "use-call": lambda c, name: not answers(c, name) and not channel(c, name) and name != "release, no noise",

@@ -213,7 +213,7 @@ def use_of(certificate: Fields, /) -> list[tuple[str, list[Claim]]]:
     exact = [name for name, scale in certificate.scales.items() if not scale]
     if beside := (*exact, *certificate.given, *certificate.kept):
         found.append((shown_names(beside), [claim("use-kept")]))
-    return found
+    return [*found, (shown_names(certificate.secret), [claim("use-secret")])]
 
 
 def can_be_estimated(certificate: Fields, /) -> bool:

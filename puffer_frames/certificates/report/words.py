@@ -164,6 +164,10 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "technical",
         "Released as it was: figures of it alone are exact.",
     ),
+    "use-secret": (
+        "not covered",
+        "Left out: no figure by it can be computed from this file.",
+    ),
     "use-call": (
         "technical",
         'In Python, from a Parquet file: figures = puffer_frames.estimate(pandas.read_parquet("FILE"), '

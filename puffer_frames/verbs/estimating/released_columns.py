@@ -143,7 +143,11 @@ class ReleasedColumns:
         return as_name(column, self.table.labels, role=role)[0]
 
     def names(self, columns: Any, role: str, /) -> tuple[str, ...]:
-        """The names of one column, or of several; raises the same, and ArgumentError for one named twice."""
+        """The names of columns; raises the same, and ArgumentError for one named twice, or a secret."""
+        asked = [columns] if isinstance(columns, str) else columns if isinstance(columns, (list, tuple)) else ()
+        if any(name in self.certificate.secret for name in asked):
+            hint = "No figure by the secret can be computed from this release."
+            raise ArgumentError(role, rule="columns of the release", got="the secret, which was left out", hint=hint)
         names = as_names(columns, self.table.labels, role=role)
         if len(set(names)) < len(names) or not names:
             got = "one named twice" if names else "none"
