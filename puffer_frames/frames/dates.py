@@ -28,9 +28,10 @@ _COUNTS_NANOSECONDS = re.compile(r"\bns\b")
 
 
 def day_of(entry: Any, /) -> Any:
-    """A date as its day; anything else as it is."""
-    entry = entry.item() if isinstance(entry, np.datetime64) else entry
-    return entry.toordinal() - EPOCH if isinstance(entry, date) else entry
+    """A date as its day; anything else, no time among it, as it is."""
+    if isinstance(entry, np.datetime64) and not np.isnat(entry):
+        return int(entry.astype("datetime64[D]").astype(np.int64))  # item() gives nanoseconds as a number
+    return entry.toordinal() - EPOCH if isinstance(entry, date) and entry is not pd.NaT else entry
 
 
 def bounds_in_days(given: Any, /) -> Any:
@@ -116,11 +117,11 @@ def in_days(frame: Frame, names: Iterable[str], /) -> tuple[Frame, dict[str, Any
 def from_days(values: FloatArray, dtype: Any, /) -> pl.Series:
     """Days as dates of a dtype of Polars, or as Date for one of another library, each to the nearest whole day.
 
-    What noise moves beyond the calendar, or beyond what the dtype holds, becomes its end.
+    What noise moves beyond the calendar, or beyond what the dtype holds, becomes its end; NaN is a missing one.
     """
     low, high = (-_NANOSECONDS, _NANOSECONDS) if _COUNTS_NANOSECONDS.search(str(dtype)) else (FIRST_DAY, LAST_DAY)
-    whole = pl.Series(np.rint(values).clip(low, high).astype(np.int32)).cast(pl.Date)
-    return whole.cast(dtype) if isinstance(dtype, pl.DataType) else whole
+    whole = pl.Series(np.rint(values).clip(low, high), nan_to_null=True).cast(pl.Int32).cast(pl.Date)
+    return whole.cast(dtype) if isinstance(dtype, pl.DataType) and dtype != pl.Object else whole
 
 
 def arrow_from_days(values: FloatArray, kind: pa.DataType, /) -> pa.Array:

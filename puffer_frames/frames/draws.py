@@ -180,7 +180,9 @@ class NoiseStep:
                     columns.append(own_entries(given))
                     continue
                 found = _written(drawn[name], writes[name], given, name=name)
-                columns.append(arrow_from_days(found.to_numpy(), self.dates[name]) if name in self.dates else found)
+                if name in self.dates:  # of which a missing one is NaN
+                    found = arrow_from_days(found.to_numpy(zero_copy_only=False), self.dates[name])
+                columns.append(found)
             yield pa.RecordBatch.from_arrays(columns, list(self.gives))
 
     def _numbers(self, column: pa.Array) -> Numbers:

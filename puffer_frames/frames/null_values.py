@@ -70,6 +70,7 @@ def check_codes(given: Any, labels: Sequence[Name], /, *, columns: Sequence[str]
 
 
 def _checked(code: Any) -> Code:
+    code = code.astype("datetime64[us]") if isinstance(code, np.datetime64) else code  # item() of others is a number
     code = code.item() if isinstance(code, np.generic) else code
     code = code.isoformat()[:10] if isinstance(code, date) and code is not pd.NaT else code
     if isinstance(code, float) and code.is_integer():

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
+import numpy as np
+
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import Name, NativeFrame, as_names, as_row_id
 from puffer_frames.frames.dates import bounds_in_days
@@ -146,6 +148,11 @@ class RowsRequest:
     def done(self) -> str:
         """What is done after the noise, in words."""
         return in_words(self.bounds, to_integers=self.to_integers, days=self.days)
+
+    def with_days(self, names: Collection[str], /) -> RowsRequest:
+        """Of a table where these columns hold dates: what is clipped to part of a day is released as a whole one."""
+        whole = {n: (float(np.rint(low)), float(np.rint(high))) for n, (low, high) in self.bounds.items() if n in names}
+        return replace(self, days=names, bounds={**self.bounds, **whole})
 
     def rounds(self, name: str, /) -> bool:
         """Whether the released numbers of a column are rounded to integers."""

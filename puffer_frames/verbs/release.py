@@ -114,7 +114,7 @@ def release_rows(
     unproved : sequence of str
         Beliefs whose laws a plan from a file lacks.
     """
-    asked = replace(asked, days=tuple(rows.dates))
+    asked = asked.with_days(tuple(rows.dates))
     check_refinable(fitted, rows, asked)
     key, warnings = drawing.key(), rows.warnings(list(rows_per_secret.values()))
     for warning in warnings:

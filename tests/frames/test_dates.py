@@ -13,7 +13,7 @@ from kinds import entries, release
 
 import puffer_frames
 from puffer_frames import Channel, Layout, Noise, Sequential, Unit, certificate_of
-from puffer_frames.errors import ArgumentError, ColumnTypeError, PriorError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, ColumnTypeError, PriorError
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.verbs.estimating.released_columns import rounded_moments
 
@@ -151,6 +151,22 @@ def test_bounds_are_dates():
     months = sorted({*MONTHS, date(1979, 1, 1)})
     out = release(pl.DataFrame(COLUMNS | {"day": MONTHS}), public="day", domain={"day": months}, mechanism="channel")
     assert set(out["day"]) <= set(months)
+    out = release(pandas_of(), **ASKED, layout=Layout(clip=(3591.5, 3711.5)))
+    assert certificate_of(out).processed["day"]["clip"] == (3592.0, 3712.0)
+    assert (min(days_in(out)), max(days_in(out))) == (3592, 3712)
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "us", "ns"])
+def test_bounds_and_codes_may_be_moments_of_numpy(unit):
+    """Of nanoseconds NumPy gives a number, not a date."""
+    low, high = (np.datetime64(day, unit) for day in ("1979-11-01", "1981-01-01"))
+    code = np.datetime64(DATES[0]).astype(f"datetime64[{unit}]")
+    out = release(pandas_of(), **ASKED, layout=Layout(clip=(low, high)), null_values={"day": code}, nulls="drop")
+    assert certificate_of(out).processed["day"]["clip"] == (3591.0, 4018.0)
+    assert len(out) == ROWS - DAYS.count(DAYS[0])
+    for none in (pd.NaT, np.datetime64("NaT", unit)):
+        with pytest.raises(ArgumentTypeError, match="clip must be"):
+            release(pandas_of(), **ASKED, layout=Layout(clip=(none, high)))
 
 
 @pytest.mark.parametrize(("dtype", "last"), [(pl.Date, date(9999, 12, 31)), (pl.Datetime("ns"), date(2262, 4, 11))])
@@ -202,6 +218,22 @@ def test_a_whole_table_keeps_its_dates():
     assert set(out["when"]) <= set(MOMENTS)
     assert not puffer_frames.audit(frame, out).failures
     assert out.puffer.quality(frame).columns["similarity"].min() > 0.8
+
+
+@without_spark
+def test_missing_dates_of_a_whole_table_stay_missing(make_frame):
+    gaps = [None if k % 4 == 0 else each for k, each in enumerate(MONTHS)]
+    columns = {"group": GROUP, "day": gaps, "x": [k % 3 for k in DAYS], "id": range(ROWS)}
+    options = {"mechanism": Sequential(holdout=0, components=1, allow_unaudited=True), "layout": Layout(row_id="id")}
+    out = run(release(make_frame(columns), public=["day", "x"], epsilon=1.0, nulls="level", **options))
+    days = [None if pd.isna(each) else date(each.year, each.month, each.day) for each in dict(entries(out))["day"]]
+    assert set(days) <= {*MONTHS, None}
+    assert 0.1 < days.count(None) / ROWS < 0.4
+
+
+def test_dates_of_python_in_polars():
+    out = release(pl.DataFrame(COLUMNS | {"day": pl.Series(DATES, dtype=pl.Object)}), **ASKED)
+    assert out["day"].dtype == pl.Date
 
 
 def test_what_a_release_of_dates_is_good_for():

@@ -110,6 +110,16 @@ def test_an_edit_is_found_but_for_the_layout(document, tmp_path):
         assert load_plan(path).scale == pytest.approx(planned("laplace noise").scale, rel=SEARCHED)
 
 
+def test_a_part_of_another_type_or_none(document, tmp_path):
+    """A plan whose name is a list, and one without a part that the classes of other mechanisms compute."""
+    for name, entry, match in (("is", [], "something else than a plan"), ("plan", None, "remaps .* got none")):
+        plan = json.loads(json.dumps(document))
+        part = {each: of for each, of in plan["plan"]["plan"].items() if each != "remaps"} if entry is None else entry
+        plan["plan"][name] = part
+        text = json.dumps(plan | {"digest": digest_of(plan["plan"], schema=plan["schema"])})
+        refused(tmp_path / "plan", text, match)
+
+
 def test_less_noise_on_purpose(document, tmp_path):
     """With a digest of its own, a smaller scale contradicts the belief that needs it, and the frequencies."""
     plan = json.loads(json.dumps(document))

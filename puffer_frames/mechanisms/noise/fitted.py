@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar
 
 import numpy as np
@@ -60,7 +60,7 @@ class NoiseFit(Fitted[RowsSeen]):
     """Rows of the table, complete ones."""
     levels: Mapping[str, tuple[Level, ...]]
     """The levels of columns of labels, where several columns are released together."""
-    remaps: Mapping[str, Remap]
+    remaps: Mapping[str, Remap] = field()  # without it the property of the base class would be its default
     """What noisy values are replaced by, per column with noise; empty unless the request is for it."""
 
     @classmethod

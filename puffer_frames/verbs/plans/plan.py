@@ -571,7 +571,7 @@ def _believed(found: Any, /) -> Plan:
     """
     tag = found.get(TAG) if isinstance(found, dict) else None
     kinds = (kind for mechanism in registry.MECHANISMS for kind in mechanism.records.values())
-    if tag not in {kind.tag for kind in kinds if issubclass(kind, Fitted)}:
+    if str(tag) not in {kind.tag for kind in kinds if issubclass(kind, Fitted)}:
         raise refused("something else than a plan")
     form = codec()
     try:
