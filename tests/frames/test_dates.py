@@ -197,6 +197,10 @@ def test_a_whole_table_keeps_its_dates():
     frame = pl.DataFrame(COLUMNS | {"when": MOMENTS, "x": RNG.integers(0, 4, ROWS)}).drop("id")
     options = {"public": "rest", "epsilon": 1.0, "mechanism": Sequential(holdout=0.5, components=1), "rng": None}
     out = release(frame, **options)
+    plan = puffer_frames.calibrate(frame, secret="group", **{name: of for name, of in options.items() if name != "rng"})
+    losses = plan.loss(out)
+    assert losses.to_numpy().max() <= 1.0
+    assert (plan.loss(out.to_pandas()).to_numpy() == losses.to_numpy()).all()
     assert (out.schema["day"], out.schema["when"]) == (pl.Date, pl.Datetime("us"))
     assert set(out["day"]) <= set(DATES)
     assert set(out["when"]) <= set(MOMENTS)
