@@ -86,7 +86,7 @@ _Entry: TypeAlias = str | bool | int | float | None
 _Label: TypeAlias = Annotated[Any, _Json(_Entry | tuple[_Entry, ...])]
 _LISTED = Annotated[tuple[tuple[_Label, _Label], ...], Len(1)]
 _BRACKET = Annotated[Bracket, _Json(tuple[_Size, _Size], lambda ends: Bracket(lower=ends[0], upper=ends[1]))]
-_MEASURED = _record(Verification, pure_loss=_BRACKET, hockey_stick=_BRACKET, epsilon=_Number)
+_MEASURED = _record(Verification, pure_loss=_BRACKET, hockey_stick=_BRACKET, epsilon=_Positive)
 _Measured: TypeAlias = Annotated[Verification, _MEASURED]
 _SAID = _record(Statement, key=_Text, kind=_Text, text=_Text)
 _USEFUL = _record(

@@ -505,6 +505,13 @@ class Certificate(Printed, Published):
         said = [say("dates", names=shown_names(names))] if names else []
         return replace(self, statements=(*self.statements, *said))
 
+    @property
+    def dates(self) -> tuple[str, ...]:
+        """The released columns that hold dates, by the sentence of `of_dates`."""
+        said = "".join(one.text for one in self.statements if one.key == "dates")
+        names = said.partition(": ")[2].rpartition(". ")[0]
+        return tuple(name for name in self.public if f", {shown(name)}, " in f", {names}, ")
+
     def put_on(self, frame: NativeFrame, /) -> NativeFrame:
         """The frame with this certificate attached, unchecked: for whoever has just made both."""
         return open_table(frame).with_metadata(self.to_dict())

@@ -81,7 +81,8 @@ def headline(certificate: Fields, /) -> Headline:
     known = not (exceeds and (alone or not certificate.observed))
     for found in certificate.observed.values():
         loss, most = (found.hockey_stick, delta) if delta else (found.pure_loss, epsilon)
-        parts = max(1, round(certificate.epsilon / found.epsilon))  # rows or columns that share epsilon and delta
+        # rows or columns that share epsilon and delta; a file may name any epsilon above 0
+        parts = max(1, round(min(certificate.epsilon / found.epsilon, 2.0**53)))
         if loss.upper * parts > most * (1 + _NEARLY):
             exceeds, known = True, known and not alone
             largest = rounded_up(loss.upper * parts, digits=3)

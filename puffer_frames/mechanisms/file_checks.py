@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, cast
 
 from puffer_frames.errors import ColumnTypeError, PufferError
@@ -77,6 +77,19 @@ def check_columns(
                 got=f"a column of {found}",
                 hint="Convert it to what it was when the plan was made, or calibrate this frame.",
             )
+
+
+def check_other_tables(table: Table, others: Iterable[Table], names: Iterable[str], /) -> None:
+    """Raise ColumnTypeError for a table of a belief with numbers, of whatever unit, where this one has dates, or so."""
+    for other in others:
+        for name in names:
+            if {name} <= set(table.names) & set(other.names) and table.has_dates(name) != other.has_dates(name):
+                raise ColumnTypeError(
+                    f"the public column {name!r} of a table in beliefs",
+                    rule=f"of {_kind_of(table, name)}, as in the table that is released",
+                    got=f"a column of {_kind_of(other, name)}",
+                    hint="Convert it to what it is there.",
+                )
 
 
 _CHECKSUM = re.compile(r"(?:[0-9a-f]{64})+")

@@ -12,8 +12,9 @@ from puffer_frames.errors import ArgumentError, PufferError, warn
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.null_values import codes_text, warn_of_unused, with_nulls
 from puffer_frames.frames.roles import Roles, RowOrder
-from puffer_frames.frames.table import CompleteRows, Table, open_table
+from puffer_frames.frames.table import CompleteRows, Table, is_frame, open_table
 from puffer_frames.mechanisms import registry
+from puffer_frames.mechanisms.file_checks import check_other_tables
 from puffer_frames.mechanisms.request import Request, RowsRequest
 from puffer_frames.mechanisms.seam import Fitted, Mechanism, Reading, Release
 from puffer_frames.noise.stream import ReleaseKey
@@ -38,6 +39,7 @@ def mechanism_for(request: Request, table: Table, /) -> tuple[Mechanism[Any], Re
 def read(frame: NativeFrame, request: Request, asked: RowsRequest | None, /) -> tuple[Mechanism[Any], Reading[Any]]:
     """A table as the mechanism that a request is for reads it; `asked` says how its rows are to be released."""
     table = open_table(frame)
+    check_other_tables(table, map(open_table, filter(is_frame, request.beliefs)), request.public)
     mechanism, request = mechanism_for(request, table)
     return mechanism, mechanism.read(request, frame, table, asked)
 

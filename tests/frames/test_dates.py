@@ -213,6 +213,10 @@ def test_a_whole_table_keeps_its_dates():
     frame = pl.DataFrame(COLUMNS | {"when": MOMENTS, "x": RNG.integers(0, 4, ROWS)}).drop("id")
     options = {"public": "rest", "epsilon": 1.0, "mechanism": Sequential(holdout=0.5, components=1), "rng": None}
     out = release(frame, **options)
+    plan = puffer_frames.calibrate(frame, secret="group", **{name: of for name, of in options.items() if name != "rng"})
+    losses = plan.loss(out)
+    assert losses.to_numpy().max() <= 1.0
+    assert (plan.loss(out.to_pandas()).to_numpy() == losses.to_numpy()).all()
     assert (out.schema["day"], out.schema["when"]) == (pl.Date, pl.Datetime("us"))
     assert set(out["day"]) <= set(DATES)
     assert set(out["when"]) <= set(MOMENTS)
@@ -272,3 +276,17 @@ def test_dates_as_text_are_told_from_labels():
     assert days.dt.strftime("%d.%m.%Y").tolist() == texts
     assert pl.DataFrame({"day": texts}).select(eval(steps[1], {"pl": pl}))["day"].to_list() == days.dt.date.tolist()
     release(frame.assign(day=days), **ASKED)
+
+
+@pytest.mark.parametrize("mechanism", ["noise", "channel", Sequential(holdout=0.5, components=1)])
+def test_tables_of_beliefs_hold_dates_too(mechanism):
+    """Weeks since 1970 under the name of a column of dates are laws of nothing."""
+    frame = pl.DataFrame(COLUMNS | {"x": RNG.integers(0, 4, ROWS)}).drop("id")
+    public = ["day", "x"] if isinstance(mechanism, Sequential) else "day"
+    asked = {"public": public, "epsilon": 1.0, "mechanism": mechanism, "secret": "group"}
+    weeks = frame.with_columns(day=pl.Series([day // 7 for day in DAYS]))
+    for table, other, said in ((frame, weeks, "of dates"), (weeks, frame, "of numbers")):
+        with pytest.raises(ColumnTypeError, match=f"'day' of a table in beliefs must be {said}"):
+            puffer_frames.calibrate(table, beliefs=("fitted", other), **asked)
+    moments = frame.with_columns(pl.col("day").cast(pl.Datetime("ms")))
+    puffer_frames.calibrate(frame, beliefs=("fitted", moments), **asked)

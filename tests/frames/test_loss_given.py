@@ -134,6 +134,8 @@ def test_figures_beside_the_guarantee_are_of_all_rows_of_a_unit(delta):
     wider = certificate_of(plan.release(frame)).wider["x"]
     assert {laws: loss for laws, loss in found.items() if laws in wider} == pytest.approx(wider, rel=0.1)
     assert plan.loss_given(frame.assign(one="same"), "one")["loss"][0] == pytest.approx(most, rel=1e-3)
+    alone = calibrate(frame, **asked, mechanism="noise").loss_given(frame, "town").set_index("town")["told"]
+    assert (plan.loss_given(frame, "town").set_index("town")["told"] / alone).tolist() == pytest.approx([2.0, 2.0])
     profile = plan.privacy_profile([0.9, 1.0]).set_index(["belief", "epsilon"])["upper"]
     assert profile["empirical", 0.9] > 0.0
     assert profile["empirical", 1.0] == pytest.approx(delta, abs=1e-9 if not delta else 1e-4)

@@ -187,6 +187,24 @@ def test_a_column_of_labels_is_another_than_one_of_numbers():
         compose([release(["x", "y"], coarse, mechanism=Noise(theorem="kantorovich")), text])
 
 
+def test_a_column_of_dates_is_another_than_one_of_numbers():
+    """A scale in seconds is large beside one in days: planned in days, both would be taken for one of the plan."""
+    days, more = PEOPLE["score"], PEOPLE["visits"]
+    dates = PEOPLE.assign(score=pd.Timestamp(0) + pd.to_timedelta(days, unit="D"), visits=pd.Timestamp(0))
+    dates["visits"] += pd.to_timedelta(more, unit="D")
+    seconds = PEOPLE.assign(score=days * 86400, visits=more * 86400)
+    both = {"public": ["score", "visits"], "mechanism": Noise(theorem="kantorovich")}
+    for asked in ({"releases": 2}, both, {"mechanism": Noise(theorem="kantorovich", calibration="theorem")}):
+        planned = release(frame=dates, epsilon=0.5, **asked)
+        assert compose([planned, release(frame=dates, epsilon=0.5, **asked)]).epsilon <= 1.0
+        other = release(frame=seconds, epsilon=1.5, **{**asked, "releases": 1})
+        with pytest.raises(CalibrationError, match="randomness of the values"):
+            compose([planned, other])
+    pair = [release(frame=dates), release(frame=PEOPLE)]
+    with pytest.raises(CalibrationError, match="of dates in one release and numbers in another"):
+        compose(pair, frame=dates)
+
+
 def test_other_secrets_and_tables_without_the_columns():
     coarse = PEOPLE.assign(group=PEOPLE["group"].replace("c", "b"))
     with pytest.raises(CalibrationError, match="different values of the secret"):

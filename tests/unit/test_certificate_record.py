@@ -90,6 +90,7 @@ WRONG = {
     "a bracket of one": (["verified", "score", "empirical", "pure_loss"], [1.0]),
     "a bracket upside down": (["verified", "score", "empirical", "pure_loss"], [2.0, 1.0]),
     "a loss below 0": (["observed", "score", "pure_loss"], [-1.0, 1.0]),
+    "a loss at epsilon 0": (["observed", "score", "epsilon"], 0.0),
     "a statement without text": (["statements", 0], {"key": "records", "kind": "assumed"}),
     "a short fingerprint": (["fingerprint"], "abc"),
     "a fingerprint with a line break": (["fingerprint"], DIGEST + "\n"),

@@ -467,7 +467,10 @@ def losses_given(
         )
     found = [(z, *_measured(plan, part, z[: len(request.given_columns)])) for z, part in strata.items()]
     whole = _by_own(plan, strata)
-    own = [(z, n, loss, _told(plan, counts, whole[z[: len(request.given_columns)]])) for z, n, counts, loss in found]
+    # rows of a unit that have this value each tell as much, as far as they are independent
+    times = request.repeats.rows if request.repeats.assumed == "independent" else 1
+    told = {z: times * _told(plan, counts, whole[z[: len(request.given_columns)]]) for z, _, counts, _ in found}
+    own = [(z, n, loss, told[z]) for z, n, _, loss in found]
     own.sort(key=lambda row: (-1.0 if math.isnan(row[2]) else row[2], row[3]), reverse=True)
     shown: dict[str, list[Any]] = {name: [str(row[0][k]) for row in own] for k, name in enumerate(given)}
     return shown | {"rows": [row[1] for row in own], "loss": [row[2] for row in own], "told": [row[3] for row in own]}

@@ -616,10 +616,11 @@ class FittedTable(TableFit):
         if missing is not None:
             raise not_found("public", missing, table.names)
         check_rows(len(table.opened()))
-        for column in (each for each in self.columns if each.source is None):
+        drawn = [column for column in self.columns if column.source is None]
+        table = table.in_days([column.name for column in drawn])
+        for column in drawn:
             if (table.kind_of(column.name) == "numbers") != (column.edges is not None):
                 raise other_levels(column.name, "all rows")
-        drawn = [column for column in self.columns if column.source is None]
         codes = np.stack([column.released(table) for column in drawn], axis=1)
         logs = log_likelihoods(self.plan, codes)
         losses = logs.max(axis=1) - logs.min(axis=1)

@@ -458,10 +458,11 @@ def _used(certificates: Sequence[Certificate], column: _Column, scale: float, po
 def _all_scales(certificate: Certificate) -> dict[_Column, float]:
     """The scales of columns of numbers, and of labels with randomised response 1 / (log-ratio of two labels).
 
-    A column that is of numbers here and of labels there, or of other levels, is two columns: the scale of one says
-    nothing of the distance of two values of the other.
+    A column that is of numbers here and of dates or labels there, or of other levels, is two columns: the scale of one
+    says nothing of the distance of two values of the other.
     """
-    numbers = {(name, "numbers"): scale for name, scale in certificate.scales.items()}
+    dates = certificate.dates
+    numbers = {(name, "dates" if name in dates else "numbers"): scale for name, scale in certificate.scales.items()}
     labels = {
         (name, f"{channel.get('count')} labels"): channel["cap"] for name, channel in certificate.channels.items()
     }
@@ -527,7 +528,9 @@ def _has_noise_for_ranges(certificate: Certificate) -> bool:
 def _are_coupled(certificates: Sequence[Certificate]) -> bool:
     """Whether all are of one column of the same rows, of the table's own laws, and say that they add."""
     # the laws of clipped values have the names of the laws of all values
-    kinds = [(each.public, each.beliefs, each.theorem, each.rows, each.facts.clipped) for each in certificates]
+    kinds = [
+        (each.public, each.beliefs, each.theorem, each.rows, each.facts.clipped, each.dates) for each in certificates
+    ]
     public, beliefs, *_ = kinds[0]
     of_table = all(_is_of_table(name, certificates[0]) for name in beliefs)
     same = all(kind == kinds[0] for kind in kinds)
@@ -570,6 +573,8 @@ def _of_table(certificates: Sequence[Certificate], frame: NativeFrame) -> Compos
     scaled = [(name, scale) for each in certificates for name, scale in each.scales.items()]
     if any(not scale for _, scale in scaled):
         raise _refused("a column without noise", hint="Leave the table out.")
+    if len({column for each in certificates for column in _all_scales(each)}) > len(columns):
+        raise _refused("a column of dates in one release and numbers in another", hint="Leave the table out.")
     rates = dict.fromkeys(columns, Fraction(0))
     for name, scale in scaled:
         rates[name] += 1 / Fraction(scale)

@@ -414,9 +414,9 @@ class Plan(Printed):
         -------
         frame
             A row per joint value of the given columns of the plan and these, the largest loss first: the number of
-            rows, the "loss" of the noisy values among them (with units, of all rows of a unit that have this value),
-            and how far the columns alone change the log-odds of a protected pair ("told"). A loss is a delta where the
-            plan has one.
+            rows, the "loss" of the noisy values among them, and how far the columns alone change the log-odds of
+            a protected pair ("told"); with units both are of all rows of a unit that have this value. A loss is a delta
+            where the plan has one.
 
         Raises
         ------
