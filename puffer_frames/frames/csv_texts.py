@@ -250,6 +250,7 @@ def read_csv(
             schema_overrides=parsed,
             separator=dialect.separator,
             comment_prefix=dialect.comment,
+            glob=False,  # data[1].csv is no pattern, which would be that of data1.csv
         )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeError, csv.Error, *_NOT_PACKED):
         raise what_is_wrong(path, dialect) or _unfit(path) from None

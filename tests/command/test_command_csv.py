@@ -810,3 +810,14 @@ def test_dates_of_a_file_are_released_as_dates():
     wrong = run("release", "a.csv", "d.csv", *asked, "--domain", "born=1950-01-01:soon")
     assert "LOW:HIGH" in wrong.err
     assert "or of a column of dates --domain=1950-01-31:1999-12-31" in wrong.err
+
+
+@pytest.mark.parametrize("end", ["csv", "arrow", "parquet"])
+def test_the_name_of_a_file_is_no_pattern(tmp_path, end):
+    """data[1].csv was read as the pattern of data1.csv, and that file was released."""
+    own, other = table(age=draws().integers(20, 60, ROWS)), table(age=draws().integers(20, 60, ROWS) + 1000)
+    for name, rows in (("data[1]", own), ("data1", other)):
+        frame, path = pl.from_pandas(rows), tmp_path / f"{name}.{end}"
+        {"csv": frame.write_csv, "arrow": frame.write_ipc, "parquet": frame.write_parquet}[end](path)
+    found = read_rows(tmp_path / f"data[1].{end}", schema={}, streaming=False)
+    assert found["age"].to_list() == own["age"].tolist()
