@@ -30,7 +30,7 @@ _COUNTS_NANOSECONDS = re.compile(r"\bns\b")
 def day_of(entry: Any, /) -> Any:
     """A date as its day; anything else as it is."""
     entry = entry.item() if isinstance(entry, np.datetime64) else entry
-    return entry.toordinal() - EPOCH if isinstance(entry, date) else entry
+    return entry.toordinal() - EPOCH if isinstance(entry, date) and entry is not pd.NaT else entry
 
 
 def bounds_in_days(given: Any, /) -> Any:
