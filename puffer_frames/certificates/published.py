@@ -8,6 +8,7 @@ import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -127,9 +128,14 @@ def croissant_record(certificate: Fields, path: Path, /, *, url: str | None, lic
     return record | {name: text for name, text in said.items() if text}
 
 
-def released_roles(certificate: Fields, /) -> TextRoles:
-    """How the columns of a released CSV file are read: kept texts and labels as they are written."""
-    return TextRoles(exact=(*certificate.kept, *certificate.given, *certificate.channels))
+def released_roles(certificate: Fields, /) -> tuple[TextRoles, ...]:
+    """How the columns of a released CSV file may be meant: the fingerprint tells which it is.
+
+    Kept texts and labels are as they are written; released dates are labels or dates. Another version may have written
+    numbers otherwise.
+    """
+    exact = TextRoles(exact=(*certificate.kept, *certificate.given, *certificate.channels))
+    return exact, replace(exact, dates=tuple(certificate.public)), AS_THEY_ARE
 
 
 _COLUMNS = "the columns of the file"
@@ -138,7 +144,7 @@ _COLUMNS = "the columns of the file"
 def _released_rows(certificate: Fields, path: Path, kind: str) -> NativeFrame:
     """The rows of a file that is the release, or is declared as derived from it; raises UncoveredFrameError."""
     known, found = certificate.public + certificate.kept + certificate.given, "uncovered"
-    for roles in (released_roles(certificate), AS_THEY_ARE):  # another version may have written numbers otherwise
+    for roles in released_roles(certificate):
         rows = read_rows(path, schema={}, streaming=True, roles=roles)
         frame = path if kind == "parquet" else rows
         found = compare(frame, known=known, rows=certificate.rows, value=certificate.fingerprint)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from datetime import datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -268,14 +267,21 @@ _MOST_READ = 1 << 10
 
 
 def _date_format(texts: Iterable[object], /) -> str | None:
-    """How texts are written that are all dates."""
+    """How texts are written that are nearly all dates; of several ways that of most."""
     listed = [text for text in texts if isinstance(text, str) and text.strip() not in MISSING][:_MOST_READ]
+    found, most = None, math.floor((1 - _MOSTLY) * len(listed)) + 1
     for form in _FORMATS if len(listed) >= _FEWEST else ():
-        with suppress(ValueError):
-            for text in listed:
+        others = 0
+        for text in listed:
+            try:
                 datetime.strptime(text, form)
-            return form
-    return None
+            except ValueError:
+                others += 1
+            if others >= most:
+                break
+        else:
+            found, most = form, others
+    return found
 
 
 def meant_as(name: str, texts: Sequence[object], /) -> tuple[str, str] | None:
@@ -284,7 +290,8 @@ def meant_as(name: str, texts: Sequence[object], /) -> tuple[str, str] | None:
         return "dates", (
             f'Convert the text to dates first: in pandas pd.to_datetime(frame[{name!r}], format="{form}", '
             f'errors="coerce").dt.normalize(), in Polars pl.col({name!r}).str.to_date("{form}", strict=False); then '
-            'nulls="drop" leaves missing values out.'
+            'nulls="drop" leaves out what is none. The command reads dates as 2026-01-31 where no other text is among '
+            "them: name such texts in --null-values."
         )
     return ("numbers", from_text(name, texts)) if are_written_numbers(texts) else None
 

@@ -208,6 +208,8 @@ class TextRoles:
     alone is every column without another role."""
     plain: tuple[str, ...] = ()
     """Columns of numbers that are used and not released."""
+    dates: tuple[str, ...] = ()
+    """Columns that become dates where all texts are dates as "2026-01-31"."""
     text: tuple[str, ...] = ()
     """Columns that hold labels in the plan, or in the table, that these rows go with."""
     coded: bool = False
@@ -248,6 +250,7 @@ def read_csv(
             schema_overrides=parsed,
             separator=dialect.separator,
             comment_prefix=dialect.comment,
+            glob=False,  # data[1].csv is no pattern, which would be that of data1.csv
         )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeError, csv.Error, *_NOT_PACKED):
         raise what_is_wrong(path, dialect) or _unfit(path) from None
@@ -311,6 +314,8 @@ def _by_role(name: str, texts: pl.Series, roles: TextRoles, dialect: Dialect) ->
     """A column without a given type: what becomes of its texts depends on what it is for."""
     if name in roles.text:
         return texts
+    if name in roles.dates and (found := _dates(texts)) is not None:
+        return found
     if name in roles.exact:
         return _exact(name, texts, alike=name in roles.alike)
     if name in roles.public:

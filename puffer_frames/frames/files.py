@@ -144,7 +144,8 @@ def read_rows(
         if kind == "csv":
             return read_csv(path, types=types, roles=roles, dialect=dialect, marks=marks)
         if kind == "arrow":
-            return pl.read_ipc(path)
+            with path.open("rb") as content:  # a path would be a pattern
+                return pl.read_ipc(content)
         if kind in BY_PANDAS:
             return _by_pandas(path, kind)
         hive = _partitions(files, path) if kind == "folder" else {}

@@ -73,7 +73,7 @@ def check_bounds(
         if not low < high or (finite and not (np.isfinite(low) and np.isfinite(high))):
             raise ArgumentError(
                 role,
-                rule="two numbers with low < high" + (", both finite" if finite else ""),
+                rule="two numbers, or dates, with low < high" + (", both finite" if finite else ""),
                 got=f"({low:g}, {high:g})",
                 hint=f"Write {role}={example.format(name)} with {known}.",
             )

@@ -25,6 +25,11 @@ def shown(name: str, /) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(name))
 
 
+def printable(text: str, /) -> str:
+    """A text of several lines with such escapes."""
+    return "\n".join(map(shown, text.split("\n")))
+
+
 def shown_names(names: Iterable[str], /) -> str:
     """Names in a list."""
     return ", ".join(map(shown, names))
@@ -146,7 +151,7 @@ def pairs_text(pairs: str | Sequence[tuple[object, object]], /, *, apart: bool =
 
 def as_text(title: str, rows: Rows, /) -> str:
     """Rows under a title, labels in one column, long texts wrapped; line breaks of a text are kept."""
-    rows = [(shown(label), _printable(text)) for label, text in rows]
+    rows = [(shown(label), printable(text)) for label, text in rows]
     margin = max(len(label) for label, _ in rows) + 4
     lines = [shown(title)]
     for label, text in rows:
@@ -270,16 +275,12 @@ def _template(name: str) -> Any:
     found = Environment(
         loader=PackageLoader("puffer_frames", "numbers"),
         autoescape=True,
-        finalize=lambda entry: entry if hasattr(entry, "__html__") else _printable(str(entry)),
+        finalize=lambda entry: entry if hasattr(entry, "__html__") else printable(str(entry)),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     return found.get_template(name)
-
-
-def _printable(text: str) -> str:
-    return "\n".join(map(shown, text.split("\n")))
 
 
 def _groups(rows: Rows) -> list[tuple[str, list[str]]]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import FewRowsWarning, SuspectValuesWarning, WeakGuaranteeWarning, WideNoiseWarning, warn
 from puffer_frames.frames.coded import Numbered
-from puffer_frames.frames.columns import MISSING, are_written_numbers, meant_as, rows_text
+from puffer_frames.frames.columns import MISSING, meant_as, rows_text
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import Target
@@ -122,9 +122,8 @@ def warn_of_marks(rows_per_secret: Mapping[Secret, int], /) -> None:
 
 
 def warn_of_texts(name: str, levels: Iterable[object], /) -> None:
-    """Warn of a public column of labels that are nearly all numbers: as labels they lose their order."""
-    levels = list(levels)
-    if are_written_numbers(levels) and (found := meant_as(name, levels)):
+    """Warn of a public column of labels that are nearly all dates, or numbers: as labels they lose their order."""
+    if found := meant_as(name, list(levels)):
         what, hint = found
         told = f"holds text that looks like {what}, and is released as labels"
         warn(SuspectValuesWarning(f"the public column {name!r}", told, hint=hint))

@@ -794,8 +794,9 @@ def test_dates_of_a_file_are_released_as_dates():
     )
     assert out.code == 0
     assert "8 rows with a text that stands for a missing value" in out.err
-    assert "verify it with --schema born=Date" in out.err
-    assert run("verify", "b.csv", "--schema", "born=Date").code == 0
+    assert "--schema" not in out.err.partition("Hint")[2].partition("\n")[2]
+    assert run("verify", "b.csv").code == run("verify", "b.csv", "--schema", "born=Date").code == 0
+    assert run("audit", "a.csv", "b.csv").code == 0
     released = pl.read_csv("b.csv", try_parse_dates=True)["born"]
     assert (released.dtype, len(released)) == (pl.Date, ROWS - 8)
     assert datetime.date(1975, 1, 1) <= released.min() < released.max() <= datetime.date(1990, 12, 31)
@@ -808,3 +809,15 @@ def test_dates_of_a_file_are_released_as_dates():
     assert "Convert the text to dates first: in pandas pd.to_datetime(frame['born'], format=\"%d.%m.%Y\"" in refused.err
     wrong = run("release", "a.csv", "d.csv", *asked, "--domain", "born=1950-01-01:soon")
     assert "LOW:HIGH" in wrong.err
+    assert "or of a column of dates --domain=1950-01-31:1999-12-31" in wrong.err
+
+
+@pytest.mark.parametrize("end", ["csv", "arrow", "parquet"])
+def test_the_name_of_a_file_is_no_pattern(tmp_path, end):
+    """data[1].csv was read as the pattern of data1.csv, and that file was released."""
+    own, other = table(age=draws().integers(20, 60, ROWS)), table(age=draws().integers(20, 60, ROWS) + 1000)
+    for name, rows in (("data[1]", own), ("data1", other)):
+        frame, path = pl.from_pandas(rows), tmp_path / f"{name}.{end}"
+        {"csv": frame.write_csv, "arrow": frame.write_ipc, "parquet": frame.write_parquet}[end](path)
+    found = read_rows(tmp_path / f"data[1].{end}", schema={}, streaming=False)
+    assert found["age"].to_list() == own["age"].tolist()

@@ -131,3 +131,20 @@ def test_a_signal_ends_the_run_and_leaves_nothing_but_an_entry_that_counts(folde
     assert read_metrics()['puffer_exit_code{subcommand="release"}'] == 128 + number
     assert [entry.state for entry in Ledger("l.jsonl")] == ["not finished"]
     assert "counts until it is finished or withdrawn" in done.stderr
+
+
+def test_what_is_not_printable_is_an_escape_in_all_lines(folder):
+    """A name could hide a line of a terminal, or turn its direction."""
+    odd = "age\x1b[2K\u202e"
+    people().rename({"age": odd}).write_parquet(folder / "odd.parquet")
+    asked = ("--secret", "race", "--public", odd, "--epsilon", "1")
+    for words in (
+        ("release", folder / "odd.parquet", folder / f"{odd}.csv", *asked),
+        ("plan", folder / "odd.parquet", folder / "plan.json", *asked),
+        ("report", folder / f"{odd}.csv", folder / f"{odd}.html"),
+        ("audit", folder / "odd.parquet", folder / f"{odd}.csv"),
+    ):
+        done = run(*words)
+        assert done.code == 0, done.err
+        assert not {"\x1b", "\u202e"} & {*done.out, *done.err}
+        assert r"age\x1b[2K\u202e" in done.out

@@ -46,7 +46,6 @@ LABELS = {
     "bands": [f"{a // 10 * 10}-{a // 10 * 10 + 9}" for a in AGE],
     "few counts": ["3+" if a > 50 else str(a % 3) for a in AGE],
     "letters": [f"A{a % 9}" for a in AGE],
-    "dates": [f"2026-01-{a % 28 + 1:02d}" for a in AGE],
     "words": ["?" if a == 20 else "clerk" for a in AGE],
 }
 
@@ -58,6 +57,18 @@ def test_text_that_looks_like_numbers(texts):
     (found,) = met(pd.DataFrame({"sex": SEX, "x": texts}), secret="sex", public="x")
     assert "the public column 'x' holds text that looks like numbers" in found
     assert not any(text.strip() in found.partition("Hint")[0].split() for text in texts)
+
+
+@pytest.mark.parametrize("odd", ["2026-02-30", "0000-00-00", "never"])
+def test_text_that_looks_like_dates(odd):
+    """A few other texts among the dates do not make labels of them, and the hint leaves these out."""
+    texts = [odd if not k % 60 else f"2026-01-{a % 28 + 1:02d}" for k, a in enumerate(AGE)]
+    frame = pd.DataFrame({"sex": SEX, "x": texts})
+    (found,) = met(frame, secret="sex", public="x")
+    assert "the public column 'x' holds text that looks like dates, and is released as labels" in found
+    days = eval(re.search(r"in pandas (.*), in Polars", found)[1], {"pd": pd, "frame": frame})
+    assert days.isna().tolist() == [text == odd for text in texts]
+    assert not met(frame.assign(x=days), secret="sex", public="x", nulls="drop")
 
 
 @pytest.mark.parametrize("texts", LABELS.values(), ids=LABELS)

@@ -9,6 +9,7 @@ import os
 import sys
 from itertools import pairwise
 from pathlib import Path
+from xml.etree import ElementTree
 
 import matplotlib as mpl
 import numpy as np
@@ -228,6 +229,18 @@ def test_a_delta_and_no_bound_are_drawn():
     assert math.isfinite(pictures.loss(plan).get_ylim()[1])
     channel = people().puffer.calibrate(secret="group", public="score", epsilon=1.0, mechanism="channel")
     assert pictures.curve(channel, epsilons=[0.5, 1]).lines
+
+
+def test_svg_files_with_any_name():
+    """XML cannot hold control characters, and one that turns the direction of reading is not shown as it is."""
+    rng, odd = np.random.default_rng(0), "\x07<b>\u202e$1$"
+    group = rng.choice([f"a{odd}", "b"], 200)
+    frame = pd.DataFrame({f"s{odd}": group, f"x{odd}": rng.integers(0, 9, 200) + (group == "b")})
+    plan = frame.puffer.calibrate(secret=f"s{odd}", public=f"x{odd}", epsilon=1)
+    for figure in (plan.plot(), plan.release(frame).puffer.plot(frame)):
+        figure.savefig(file := io.StringIO(), format="svg")
+        ElementTree.fromstring(file.getvalue())
+        assert "\u202e" not in file.getvalue()
 
 
 def test_pictures_without_matplotlib(monkeypatch, plan):

@@ -158,6 +158,8 @@ def test_how_to_use_the_file(tmp_path):
     assert f"a variance of {2 * certificate.scales[name] ** 2:.4g}" in advice
     spread = certificate.estimated[name].spread
     assert f"divide it by about {spread**2 / (spread**2 + 2 * certificate.scales[name] ** 2):.2g}." in advice
+    page, _ = page_of(privatize(PEOPLE, secret="group", public="score", epsilon=0.01).puffer.certificate, tmp_path)
+    assert "smaller than in the raw rows: by how much is not known." in page.text
     for case, words in (
         ("labels", "not published"),
         ("labels, matrix", "has the table of probabilities"),

@@ -239,11 +239,13 @@ def _of_noise(certificate: Fields) -> list[tuple[str, list[Claim]]]:
         spreads = [certificate.estimated.get(name) for name in plain]
         if all(one is not None for one in spreads) and not certificate.strata:
             shares = [
-                ("an unknown number" if one.spread_is_bound else f"{one.spread**2 / (one.spread**2 + size):.2g}") + name
+                f"{one.spread**2 / (one.spread**2 + size):.2g}{name}"
                 for one, (_, size), name in zip(spreads, sizes, names, strict=True)
-                if one is not None
+                if one is not None and not one.spread_is_bound
             ]
-            said.append(claim("use-slope", share=", ".join(shares)))
+            unknown = "by how much is not known" + " of the others" * bool(shares)
+            share = [f"divide it by about {', '.join(shares)}"] * bool(shares) + [unknown] * (len(shares) < len(plain))
+            said.append(claim("use-slope", share="; ".join(share)))
         found.append((shown_names(plain), [*said, claim("use-csv")]))
     return found
 

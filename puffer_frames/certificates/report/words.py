@@ -98,8 +98,7 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "use-slope": (
         "measured",
-        "The slope of a regression on one such column alone comes out smaller than in the raw rows: divide it by about "
-        "{share}.",
+        "The slope of a regression on one such column alone comes out smaller than in the raw rows: {share}.",
     ),
     "use-heavy": (
         "technical",

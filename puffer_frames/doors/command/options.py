@@ -140,9 +140,8 @@ def bounds(text: str, /, *, name: str) -> tuple[float | date, float | date]:
             return date.fromisoformat(low), date.fromisoformat(high)
         return float(low if colon else "x"), float(high)
     except ValueError:
-        raise ArgumentError(
-            name, rule="of the form LOW:HIGH", got="another text", hint=f"Write --{name}=0:100."
-        ) from None
+        hint = f"Write --{name}=0:100, or of a column of dates --{name}=1950-01-31:1999-12-31."
+        raise ArgumentError(name, rule="of the form LOW:HIGH", got="another text", hint=hint) from None
 
 
 def domain(text: str, /, *, name: str) -> dict[str, Any]:

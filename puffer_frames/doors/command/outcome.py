@@ -34,6 +34,7 @@ from puffer_frames.errors import (
     as_system_error,
 )
 from puffer_frames.frames.stamps.whole_file import replacing
+from puffer_frames.numbers.presentation import printable
 
 DONE, REFUSED, WRONG, FILES, DATA = 0, 1, 2, 3, 4
 """Exit codes: done; refused for privacy; a request that cannot be; files that cannot be read or written; rows that
@@ -116,7 +117,8 @@ def say(outcome: Outcome, warnings: list[dict[str, str]], /, *, machine: bool) -
     elif "error" in outcome.more:
         _print(f"puffer: {outcome.status}: {outcome.text}", sys.stderr)
     else:
-        _print(outcome.text, sys.stdout)
+        is_whole = outcome.status in ("certificate", "plan")  # which may be JSON, or a page
+        _print(outcome.text if is_whole else printable(outcome.text), sys.stdout)
 
 
 def finite(found: Any, /) -> Any:
@@ -211,6 +213,11 @@ class _JsonLines(logging.Formatter):
         return json.dumps({"time": when, "level": record.levelname.lower(), **what}, allow_nan=False)
 
 
+class _Lines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
+
 class _Steps(logging.Handler):
     """Keeps the steps, whatever is shown."""
 
@@ -227,7 +234,7 @@ class _Steps(logging.Handler):
 def logging_to_stderr(*, louder: int, as_json: bool = False) -> Iterator[Logged]:
     """Log lines of a level; gives what is logged, which grows. As JSON the steps are shown without being asked for."""
     shown, found = logging.StreamHandler(sys.stderr), Logged()
-    shown.setFormatter(_JsonLines() if as_json else logging.Formatter("puffer: %(levelname)s: %(message)s"))
+    shown.setFormatter(_JsonLines() if as_json else _Lines("puffer: %(levelname)s: %(message)s"))
     shown.setLevel(_LEVELS[max(0, min(_USUAL + louder + as_json, len(_LEVELS) - 1))])
     handlers, before = (shown, _Steps(found.steps)), LOG.level
     LOG.setLevel(min(shown.level, logging.INFO))

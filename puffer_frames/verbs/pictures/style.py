@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from puffer_frames.errors import ArgumentTypeError, MissingPackageError
 from puffer_frames.mechanisms.seam import Fitted
+from puffer_frames.numbers.presentation import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,8 +64,8 @@ def told_apart(k: int, /) -> dict[str, Any]:
 
 
 def short(name: object, /, *, most: int = 18) -> str:
-    """A name that fits beside a picture; dollar signs would be mathematics."""
-    text = str(name).replace("$", r"\$")
+    """A name that fits beside a picture; dollar signs would be mathematics, and control characters break SVG files."""
+    text = shown(str(name)).replace("$", r"\$")
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
