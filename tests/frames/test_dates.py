@@ -105,7 +105,10 @@ def test_what_is_said_of_dates(tmp_path):
     assert said["after"].endswith("day rounded to whole days.")
     record = certificate_of(out).to_dict()
     assert record["facts"]["dates"] == ["day"]
-    for facts in (record["facts"] | {"dates": []}, {name: of for name, of in record["facts"].items() if name != "dates"}):
+    for facts in (
+        record["facts"] | {"dates": []},
+        {name: of for name, of in record["facts"].items() if name != "dates"},
+    ):
         with pytest.raises(ArgumentError, match="certificate's record must be"):
             puffer_frames.Certificate.from_dict(record | {"facts": facts})
     with pytest.raises(ColumnTypeError, match="of dates, as in the plan; got a column of numbers"):
