@@ -33,6 +33,13 @@ Replaced: TypeAlias = Literal["values", "cells"]
 Prepared: TypeAlias = Literal["merged", "cells", "clipped"]
 
 
+@dataclass(frozen=True, slots=True)
+class Since:
+    """From which second number of the schema on there is a field; where it is the default, the record lacks it."""
+
+    minor: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """What decides what a release guarantees beside others, and what can be computed from it."""
@@ -74,6 +81,8 @@ class Facts:
     """Whether kept columns were found to tell of the secret or of a noisy column."""
     order_assumed: bool = False
     """Whether a refined release takes it for granted that its rows have the order of the first one."""
+    dates: Annotated[tuple[str, ...], ONCE, UNIQUE, Since(6)] = ()
+    """Columns of dates, in the order of the release; all their figures are in days."""
     extra: SkipJsonSchema[Mapping[str, Any]] = field(default_factory=dict)
     """Facts of a later version, kept as they are."""
 
@@ -111,8 +120,8 @@ def ends_text(name: str, bounds: Bounds, /) -> str:
 def facts_of(statements: Sequence[Statement], /, *, columns: Sequence[str]) -> Facts:
     """The facts that the sentences of a certificate say; `columns` are the released ones."""
     said = {statement.key: statement.text for statement in statements}
-    ends, ranged = _filled("clipped", said), f", {_filled('clipped-to-range', said)}, "
-    clipped: dict[str, Bounds | None] = {name: None for name in columns if f", {shown(name)}, " in ranged}
+    ends = _filled("clipped", said)
+    clipped: dict[str, Bounds | None] = dict.fromkeys(_named("clipped-to-range", said, columns))
     for name in columns:
         found = re.search(rf"(?:^|; ){re.escape(shown(name))} to \[{_NUMBER}, {_NUMBER}\]", ends)
         clipped |= {name: (float(found[1]), float(found[2]))} if found else {}
@@ -124,6 +133,7 @@ def facts_of(statements: Sequence[Statement], /, *, columns: Sequence[str]) -> F
         replaced=None if "remap" not in said else "cells" if CELLS in said["remap"] else "values",
         joint=next((word for word in get_args(Joint) if f"joint-{word}" in said), None),
         rows_of_unit=next((word for word in get_args(RowsOfUnit) if f"unit-{word}" in said), None),
+        dates=_named("dates", said, columns),
     )
 
 
@@ -137,6 +147,7 @@ def are_said(facts: Facts, statements: Sequence[Statement], /, *, columns: Seque
         replace(read, clipped=facts.clipped, extra=facts.extra) == facts
         and _lists(_filled("clipped", said), ends, "; ")
         and _lists(_filled("clipped-to-range", said), ranged, ", ")
+        and _lists(_filled("dates", said), [shown(name) for name in facts.dates], ", ")
     )
 
 
@@ -144,6 +155,12 @@ def _filled(key: str, said: Mapping[str, str]) -> str:
     """What is between the words of a sentence with one gap; nothing where the sentence is not there."""
     before, _, rest = SENTENCES[key][1].partition("{")
     return said.get(key, "").removeprefix(before).removesuffix(rest.partition("}")[2])
+
+
+def _named(key: str, said: Mapping[str, str], columns: Sequence[str]) -> tuple[str, ...]:
+    """The columns that a sentence lists."""
+    listed = f", {_filled(key, said)}, "
+    return tuple(name for name in columns if f", {shown(name)}, " in listed)
 
 
 def _lists(text: str, parts: Sequence[str], between: str) -> bool:

@@ -14,7 +14,7 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import CoreSchema, core_schema
 from typing_extensions import TypedDict  # pydantic reads that of Python from 3.12 on
 
-from puffer_frames.certificates.facts import ONCE, UNIQUE, Facts
+from puffer_frames.certificates.facts import ONCE, UNIQUE, Facts, Since
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.loss.outcome import Bracket, Verification
 from puffer_frames.noise.usefulness import Usefulness
@@ -25,13 +25,6 @@ SCHEMA = "1.6"
 """Version of the record: another first number is another meaning; a larger second one adds fields."""
 _WITH_FACTS = 6
 """From this second number of the schema on a record has facts as fields."""
-
-
-@dataclass(frozen=True, slots=True)
-class Since:
-    """From which second number of the schema on there is a field; where it is the default, the record lacks it."""
-
-    minor: int
 
 
 @dataclass(frozen=True, slots=True)

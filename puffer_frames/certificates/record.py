@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 from pydantic import TypeAdapter, ValidationError
 
-from puffer_frames.certificates.facts import are_said, facts_of
-from puffer_frames.certificates.fields import SCHEMA, Fields, as_json, folded, has_facts, numbers_of
+from puffer_frames.certificates.facts import Facts, are_said, facts_of
+from puffer_frames.certificates.fields import SCHEMA, Fields, as_json, folded, has_facts, later, numbers_of
 from puffer_frames.certificates.published import Published
 from puffer_frames.certificates.report.columns import error_figures, robustness_figure
 from puffer_frames.certificates.sentences import SENTENCES, WARNINGS, say
@@ -101,7 +101,7 @@ def _check_facts(plain: Mapping[str, Any], record: Fields) -> None:
     facts, given = record.facts, plain.get("facts")
     if given is None:
         return
-    if missing := {each.name for each in fields(facts)} - {"extra", *given}:
+    if missing := {each.name for each in fields(facts)} - {"extra", *given, *later(Facts)}:
         raise refused(f"none for {min(missing)!r}")
     agree = (
         facts.seeded <= record.reproducible,
@@ -502,15 +502,11 @@ class Certificate(Printed, Published):
 
     def of_dates(self, names: Sequence[str], /) -> Certificate:
         """The same certificate, which says what columns hold dates, if any do."""
-        said = [say("dates", names=shown_names(names))] if names else []
-        return replace(self, statements=(*self.statements, *said))
-
-    @property
-    def dates(self) -> tuple[str, ...]:
-        """The released columns that hold dates, by the sentence of `of_dates`."""
-        said = "".join(one.text for one in self.statements if one.key == "dates")
-        names = said.partition(": ")[2].rpartition(". ")[0]
-        return tuple(name for name in self.public if f", {shown(name)}, " in f", {names}, ")
+        if not names:
+            return self
+        dates = tuple(name for name in self.public if name in names)
+        said = say("dates", names=shown_names(dates))
+        return replace(self, facts=replace(self.facts, dates=dates), statements=(*self.statements, said))
 
     def put_on(self, frame: NativeFrame, /) -> NativeFrame:
         """The frame with this certificate attached, unchecked: for whoever has just made both."""

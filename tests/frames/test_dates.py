@@ -103,6 +103,14 @@ def test_what_is_said_of_dates(tmp_path):
     said = {one.key: one.text for one in certificate_of(out).statements}
     assert said["dates"].startswith("These columns hold dates, which were read as days since 1970-01-01: day.")
     assert said["after"].endswith("day rounded to whole days.")
+    record = certificate_of(out).to_dict()
+    assert record["facts"]["dates"] == ["day"]
+    for facts in (
+        record["facts"] | {"dates": []},
+        {name: of for name, of in record["facts"].items() if name != "dates"},
+    ):
+        with pytest.raises(ArgumentError, match="certificate's record must be"):
+            puffer_frames.Certificate.from_dict(record | {"facts": facts})
     with pytest.raises(ColumnTypeError, match="of dates, as in the plan; got a column of numbers"):
         again.release(pandas_of(day=DAYS))
 

@@ -461,7 +461,7 @@ def _all_scales(certificate: Certificate) -> dict[_Column, float]:
     A column that is of numbers here and of dates or labels there, or of other levels, is two columns: the scale of one
     says nothing of the distance of two values of the other.
     """
-    dates = certificate.dates
+    dates = certificate.facts.dates
     numbers = {(name, "dates" if name in dates else "numbers"): scale for name, scale in certificate.scales.items()}
     labels = {
         (name, f"{channel.get('count')} labels"): channel["cap"] for name, channel in certificate.channels.items()
@@ -529,7 +529,8 @@ def _are_coupled(certificates: Sequence[Certificate]) -> bool:
     """Whether all are of one column of the same rows, of the table's own laws, and say that they add."""
     # the laws of clipped values have the names of the laws of all values
     kinds = [
-        (each.public, each.beliefs, each.theorem, each.rows, each.facts.clipped, each.dates) for each in certificates
+        (each.public, each.beliefs, each.theorem, each.rows, each.facts.clipped, each.facts.dates)
+        for each in certificates
     ]
     public, beliefs, *_ = kinds[0]
     of_table = all(_is_of_table(name, certificates[0]) for name in beliefs)
