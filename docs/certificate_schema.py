@@ -30,7 +30,8 @@ def documented() -> dict[str, Any]:
         record.pop("description", None)  # pydantic before 2.13 has none
         for name, minor in later(kind).items():
             record["properties"][name]["description"] += f" Since version 1.{minor}."
-    schema["$defs"]["Facts"]["required"] = list(schema["$defs"]["Facts"]["properties"])
+    facts = schema["$defs"]["Facts"]
+    facts["required"] = [name for name in facts["properties"] if name not in later(Facts)]
     schema["required"].append("schema")
     about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "puffer_frames certificate"}
     found: dict[str, Any] = json.loads(json.dumps(about | schema | about | {"description": _WHAT}).replace("\\n", " "))
