@@ -160,7 +160,7 @@ def _filled(key: str, said: Mapping[str, str]) -> str:
 def _named(key: str, said: Mapping[str, str], columns: Sequence[str]) -> tuple[str, ...]:
     """The columns that a sentence lists."""
     listed = f", {_filled(key, said)}, "
-    return tuple(name for name in columns if f", {shown(name)}, " in listed)
+    return tuple(name for name in columns if key in said and f", {shown(name)}, " in listed)
 
 
 def _lists(text: str, parts: Sequence[str], between: str) -> bool:

@@ -172,7 +172,8 @@ def in_level_order(column: Any, given: Any, /) -> Any:
     """A column, or a chunked one, whose levels are in the order of those of a given ordered dictionary, others last."""
     if not (pa.types.is_dictionary(column.type) and pa.types.is_dictionary(given.type) and given.type.ordered):
         return column
-    kind, entries = column.type, column.cast(column.type.value_type)
+    kind = pa.dictionary(column.type.index_type, column.type.value_type, ordered=True)  # an older pandas loses this
+    entries = column.cast(kind.value_type)
     found = entries.unique().drop_null()
     chunks = given.unify_dictionaries().chunks if isinstance(given, pa.ChunkedArray) else [given]
     levels = pa.array([], kind.value_type) if not chunks else chunks[0].dictionary.cast(kind.value_type).unique()
