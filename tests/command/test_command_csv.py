@@ -770,19 +770,6 @@ def test_one_line_that_ends_otherwise_hides_nothing():
     assert read("in.csv")["age"].to_list()[:6] == [0, 1, 2, 3, 4, 0]
 
 
-@pytest.mark.parametrize(
-    ("dtype", "text", "value"),
-    [
-        ("Date", "2020/01/31", "2020-01-31"),
-        ("Date", "2020-1-5", "2020-01-05"),
-        ("DatetimeUTC", "2020-01-31 10:00:00+02", "2020-01-31 08:00:00+00:00"),
-    ],
-)
-def test_times_that_are_clear_are_read(dtype, text, value):
-    pd.DataFrame({"x": [text, text]}).to_csv("in.csv", index=False)
-    assert str(read_rows(Path("in.csv"), schema={"x": dtype}, streaming=False)["x"][0]) == value
-
-
 def test_dates_of_a_file_are_released_as_dates():
     """Those that are written as 2026-01-31 alone: of others the step is named."""
     rng = draws()
@@ -810,14 +797,3 @@ def test_dates_of_a_file_are_released_as_dates():
     wrong = run("release", "a.csv", "d.csv", *asked, "--domain", "born=1950-01-01:soon")
     assert "LOW:HIGH" in wrong.err
     assert "or of a column of dates --domain=1950-01-31:1999-12-31" in wrong.err
-
-
-@pytest.mark.parametrize("end", ["csv", "arrow", "parquet"])
-def test_the_name_of_a_file_is_no_pattern(tmp_path, end):
-    """data[1].csv was read as the pattern of data1.csv, and that file was released."""
-    own, other = table(age=draws().integers(20, 60, ROWS)), table(age=draws().integers(20, 60, ROWS) + 1000)
-    for name, rows in (("data[1]", own), ("data1", other)):
-        frame, path = pl.from_pandas(rows), tmp_path / f"{name}.{end}"
-        {"csv": frame.write_csv, "arrow": frame.write_ipc, "parquet": frame.write_parquet}[end](path)
-    found = read_rows(tmp_path / f"data[1].{end}", schema={}, streaming=False)
-    assert found["age"].to_list() == own["age"].tolist()

@@ -7,6 +7,7 @@ import gzip
 from pathlib import Path
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -241,3 +242,27 @@ def test_labels_of_spss_stand_for_one_code_each(tmp_path, codes, labels, missing
     else:
         with pytest.raises(PufferError, match=found):
             read_rows(path, schema={}, streaming=False)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "text", "value"),
+    [
+        ("Date", "2020/01/31", "2020-01-31"),
+        ("Date", "2020-1-5", "2020-01-05"),
+        ("DatetimeUTC", "2020-01-31 10:00:00+02", "2020-01-31 08:00:00+00:00"),
+    ],
+)
+def test_times_that_are_clear_are_read(tmp_path, dtype, text, value):
+    path = tmp_path / "in.csv"
+    pd.DataFrame({"x": [text, text]}).to_csv(path, index=False)
+    assert str(read_rows(path, schema={"x": dtype}, streaming=False)["x"][0]) == value
+
+
+@pytest.mark.parametrize("end", ["csv", "arrow", "parquet"])
+def test_the_name_of_a_file_is_no_pattern(tmp_path, end):
+    """data[1].csv was read as the pattern of data1.csv, and that file was released."""
+    for name, first in (("data[1]", 0), ("data1", 1000)):
+        frame, path = pl.DataFrame({"age": range(first, first + ROWS)}), tmp_path / f"{name}.{end}"
+        {"csv": frame.write_csv, "arrow": frame.write_ipc, "parquet": frame.write_parquet}[end](path)
+    found = read_rows(tmp_path / f"data[1].{end}", schema={}, streaming=False)
+    assert found["age"].to_list() == list(range(ROWS))
