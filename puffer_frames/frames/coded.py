@@ -245,7 +245,7 @@ def codes_of(entries: nw.Series[Any], /) -> IndexArray:
     native = nw.to_native(entries.alias("entries"))  # Polars reads names like "^x$" as patterns
     if isinstance(native, pd.Series):
         try:
-            return np.asarray(native.factorize(use_na_sentinel=False)[0], dtype=np.int64)
+            return np.asarray(factorized(native)[0], dtype=np.int64)
         except Exception:  # entries are objects of any kind: lists and arrays of theirs have no hash
             return _text_codes(native.tolist())
     assert isinstance(native, pl.Series)
@@ -283,7 +283,7 @@ def is_plain_dtype(dtype: pl.DataType, /) -> bool:
 
 def _text_codes(entries: list[Any]) -> IndexArray:
     """By text, with the type's name: 1 and "1" differ."""
-    return pd.factorize(np.array([f"{type(entry).__name__} {entry}" for entry in entries], dtype=object))[0]
+    return factorized(pd.Series([f"{type(entry).__name__} {entry}" for entry in entries], dtype=object))[0]
 
 
 def numbers_of(entries: nw.Series[Any], /) -> FloatArray | None:
@@ -319,7 +319,6 @@ _SPREAD = 4
 """Integers within so many times their number are looked up in a table, not hashed."""
 _FEW = 1 << 10
 """At most this many labels are sorted as Python objects."""
-_OLD = int(pd.__version__.partition(".")[0]) < 3
 
 
 def numbered(entries: nw.Series[Any], /) -> tuple[IndexArray, list[Secret]]:
@@ -345,24 +344,18 @@ def numbered(entries: nw.Series[Any], /) -> tuple[IndexArray, list[Secret]]:
 
 
 def factorized(entries: pd.Series[Any], /) -> tuple[NDArray[np.intp], Any]:
-    """Numbers of the entries, and an entry for each number.
-
-    pandas 2 takes objects for equal whose texts differ after a NUL or in half of a surrogate pair.
-    """
-    hashed = entries.dtype == np.dtype(object) or isinstance(entries.dtype, pd.StringDtype)
-    if not (_OLD and hashed and _is_odd(entries)):
+    """Numbers of the entries, and an entry for each number; objects of different types are kept apart."""
+    if entries.dtype != np.dtype(object) and getattr(entries.dtype, "storage", None) != "python":
         return entries.factorize(use_na_sentinel=False)
+    try:
+        if b"\0" not in "".join(entries[entries.notna()]).encode():
+            return entries.factorize(use_na_sentinel=False)
+    except (UnicodeEncodeError, TypeError):  # pandas hashes half of a surrogate pair by its repr, and NUL ends a text
+        pass
     numbers: dict[Any, int] = {}
     found = [None if null else entry for entry, null in zip(entries, entries.isna(), strict=True)]
     codes = np.array([numbers.setdefault((type(entry), entry), len(numbers)) for entry in found], dtype=np.intp)
-    return codes, pd.Series([entry for _, entry in numbers], dtype=object)
-
-
-def _is_odd(entries: pd.Series[Any]) -> bool:
-    try:
-        return bool(pl.Series(entries, dtype=pl.String).str.contains("\0", literal=True).any())
-    except (UnicodeEncodeError, TypeError, pl.exceptions.PolarsError):
-        return True
+    return codes, pd.Index([entry for _, entry in numbers], dtype=object)
 
 
 def _of_integers(integers: NDArray[Any]) -> tuple[IndexArray, list[Secret]]:

@@ -76,14 +76,14 @@ def _plain(frame: Frame, name: str) -> PlainColumn:
     if numbers is not None and not truths:
         codes, levels = pd.factorize(numbers)
         return PlainColumn(codes=codes, levels=tuple(levels.tolist()), numbers=numbers)
-    listed = np.empty(len(entries), dtype=object)
-    listed[:] = _in_calendar(entries).to_list()
+    listed = np.empty(len(entries) + 1, dtype=object)  # the last is no text: pandas takes some odd texts for equal
+    listed[:-1] = _in_calendar(entries).to_list()
     try:
         codes, found = pd.factorize(listed)
     except TypeError:  # lists and structs have no hash
         codes, found = pd.factorize(np.array([None if each is None else repr(each) for each in listed], dtype=object))
     own = (str.__str__(level) if isinstance(level, str) else level for level in found.tolist())
-    return PlainColumn(codes=codes, levels=tuple(own), numbers=numbers)
+    return PlainColumn(codes=codes[:-1], levels=tuple(own), numbers=numbers)
 
 
 def _in_calendar(entries: nw.Series[Any]) -> Any:

@@ -25,6 +25,7 @@ from puffer_frames import (
 )
 from puffer_frames.core import Prior
 from puffer_frames.errors import ArgumentError, CalibrationError
+from puffer_frames.frames.side_by_side import read_columns
 from puffer_frames.papers import bounded_scales
 
 ROWS = 400
@@ -185,13 +186,23 @@ def test_half_of_a_surrogate_pair(name):
 
 
 # Secrets that a library takes for equal are told apart.
-@pytest.mark.parametrize("labels", [["a\0b", "a\0c", "a"], ["\ud800x", "\ud800y", "x"]], ids=["NUL", "half of a pair"])
-def test_text_that_differs_after_an_odd_character(labels):
-    """pandas 2 numbers them alike in columns of objects."""
-    frame = pd.DataFrame({"secret": pd.Series(labels * 40, dtype=object), "x": [0, 5, 9] * 40})
+@pytest.mark.parametrize("dtype", [object, "string[python]"])
+@pytest.mark.parametrize(
+    "labels",
+    [["a\0b", "a\0c", "a"], ["\ud800x", "\ud800y", "x"], ["\ud800", "'\\ud800'", "x"]],
+    ids=["NUL", "half of a pair", "what prints as half of a pair"],
+)
+def test_text_that_differs_in_an_odd_character(labels, dtype):
+    """pandas 2 numbers the first two alike in columns of objects, pandas 3 the last."""
+    texts = pd.Series(labels * 40, dtype=dtype)
+    frame = pd.DataFrame({"secret": texts, "x": [0, 5, 9] * 40, "y": [0, 0, 1] * 40})
     plan = puffer_frames.calibrate(frame, secret="secret", public="x", epsilon=1.0)
     assert plan.rows_per_secret == dict.fromkeys(labels, 40)
     assert plan.scale == pytest.approx(9.0, rel=1e-6)
+    several = puffer_frames.calibrate(frame, secret=["y", "secret"], public="x", epsilon=1.0)
+    assert len(several.rows_per_secret) == 3
+    shown = read_columns(frame, role="table", known=(), rows=120)["secret"]
+    assert sorted(shown.levels) == sorted(labels)
 
 
 def test_several_columns_with_missing_and_mixed_objects():
