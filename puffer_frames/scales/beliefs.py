@@ -267,8 +267,9 @@ def _called(entry: object) -> str:
 
 def _entries(beliefs: Any) -> list[Any]:
     try:
-        if not is_array(beliefs):
-            return list(beliefs)
+        entries = list(beliefs)
+        if not is_array(beliefs) or all(isinstance(entry, str) and entry in WORDS for entry in entries):
+            return entries  # what an array of data holds belongs into no message
     except TypeError:
         pass
     raise _not_a_belief(_called(beliefs))
@@ -296,7 +297,8 @@ def _not_a_belief(got: str) -> ArgumentTypeError:
         rule='"fitted", "empirical", "population", Population(), Contamination(), Bootstrap(), mappings of secret to '
         'Prior or frames ("only" beside these: nothing else)',
         got=got,
-        hint='Leave it out for ("fitted", "empirical").',
+        hint='Leave it out for ("fitted", "empirical"). For other data give a frame of the same columns, or '
+        "{secret: Prior.empirical(numbers)} with one for each secret.",
     )
 
 

@@ -1,5 +1,7 @@
 """Which theorem a table gets, and which adversaries the scale satisfies."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -137,6 +139,25 @@ def test_what_needs_a_prior(people):
 def test_bad_beliefs(people, beliefs):
     with pytest.raises(ArgumentTypeError, match="beliefs"):
         pd.DataFrame(people).puffer.calibrate(secret="group", public="score", epsilon=1.0, beliefs=beliefs)
+
+
+def test_columns_as_beliefs(people):
+    frame = pd.DataFrame(people)
+    options = {"secret": "group", "public": "score", "epsilon": 1.0}
+    assert list(frame.puffer.calibrate(**options, beliefs=pd.Series(["empirical"])).beliefs) == ["empirical"]
+    by_group = dict(iter(frame.groupby("group")["score"]))
+    for column in (frame["group"], frame["group"].to_numpy(), by_group):
+        with pytest.raises(ArgumentTypeError, match=r"a frame of the same columns, or .*Prior.empirical\(n") as told:
+            frame.puffer.calibrate(**options, beliefs=column)
+        assert not re.search("'[abc]'", str(told.value))
+    given = {group: Prior.empirical(scores) for group, scores in by_group.items()}
+    assert list(frame.puffer.calibrate(**options, beliefs=("only", given)).beliefs) == ["given 1"]
+    labels = frame.assign(score=(frame["score"] > 1).map({True: "high", False: "low"}))
+    by_group = dict(iter(labels.groupby("group")["score"]))
+    with pytest.raises(ArgumentTypeError, match=r"dict\(column.value_counts\(\)\)"):
+        labels.puffer.calibrate(**options, beliefs=by_group)
+    given = {group: dict(column.value_counts()) for group, column in by_group.items()}
+    assert list(labels.puffer.calibrate(**options, beliefs=("only", given)).beliefs) == ["given 1"]
 
 
 def test_releases_add_up_only_under_a_coupling(rng):
