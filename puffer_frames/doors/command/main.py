@@ -56,17 +56,17 @@ def main(words: Sequence[str] | None = None, /) -> int:
     except Exception as error:
         return _end(failed(error), [], machine=machine)
     with logging_to_stderr(louder=request.louder, as_json=as_json) as logged:
-        clock, metrics = time.perf_counter(), None
+        clock, metrics, source = time.perf_counter(), None, None
         try:
             with _stopped_by_signals(own=words is None):
-                metrics = metrics_of(request)
+                metrics, source = metrics_of(request), request.path_or_none("input")
                 outcome = JOBS[request.subcommand](request)
         except SystemExit:
             raise
         except BaseException as error:  # a panic of Polars is no Exception
             if os.environ.get(FULL_TRACEBACK) and not isinstance(error, KeyboardInterrupt):
                 raise
-            outcome = failed(error)
+            outcome = failed(error, source=source)
         wrong = as_json and outcome.code != DONE
         log_step(_whole_run(outcome, time.perf_counter() - clock), level=logging.ERROR if wrong else logging.INFO)
         if metrics is not None:

@@ -81,8 +81,8 @@ class Outcome:
         return plain
 
 
-def failed(error: BaseException, /) -> Outcome:
-    """The end of a run that raised this.
+def failed(error: BaseException, /, *, source: Path | None = None) -> Outcome:
+    """The end of a run that raised this, while it may have read a table.
 
     Errors of this package say what was wrong. An OSError shows the file and the system's words. Any other error shows
     its kind alone: its text could quote the table.
@@ -90,6 +90,14 @@ def failed(error: BaseException, /) -> Outcome:
     if not (isinstance(error, PufferError) or getattr(error, "errno", None)):  # Polars raises an OSError without it
         error = as_system_error(error) or error
     kind = error.kind if isinstance(error, FaultError) else type(error).__name__
+    if kind == "ComputeError" and source is not None:  # of Polars, while it reads
+        error = TableFileError(
+            f"the input {source.name!r}",
+            rule="a table whose rows can all be read",
+            got="a damaged one, or a fault while it was read",
+            hint=f"Copy or write the file again; with {FULL_TRACEBACK}=1 in the environment the fault is shown in full.",
+        )
+        kind = type(error).__name__
     if isinstance(error, PufferError):
         codes = ((_DATA, DATA), (_FILES, FILES), (_WRONG, WRONG), (PufferError, REFUSED))
         code = next(code for kinds, code in codes if isinstance(error, kinds))
@@ -104,8 +112,7 @@ def failed(error: BaseException, /) -> Outcome:
         code = 128 + error.number if isinstance(error, StoppedError) else code
     else:
         code, parts = FILES, {}
-        damaged = " (the table may be damaged)" if kind == "ComputeError" else ""  # of Polars, while it reads
-        text = f"a fault, {kind}{damaged}; with PUFFER_FULL_TRACEBACK=1 in the environment it is shown in full"
+        text = f"a fault, {kind}; with {FULL_TRACEBACK}=1 in the environment it is shown in full"
     about = {"kind": kind, "message": text, **parts}
     return Outcome(status=STATUS.get(code, STATUS[INTERRUPTED]), code=code, text=text, more={"error": about})
 
