@@ -88,6 +88,10 @@ class LedgerError(PufferError, ValueError):
     """A release is beyond the limit of its ledger, or the ledger is not as releases have written it."""
 
 
+class LedgerNotFoundError(LedgerError, FileNotFoundError):
+    """No release has begun a ledger in this file."""
+
+
 class UncoveredFrameError(PufferError, ValueError):
     """A frame has no certificate, or a column that its certificate does not know."""
 

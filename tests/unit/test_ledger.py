@@ -14,7 +14,7 @@ import pytest
 
 import puffer_frames
 from puffer_frames import Certificate, Layout, Ledger, LedgerWarning, Noise, compose, ledger
-from puffer_frames.errors import ArgumentError, CalibrationError, LedgerError
+from puffer_frames.errors import ArgumentError, CalibrationError, LedgerError, LedgerNotFoundError
 from puffer_frames.frames.local.table import LocalRows
 from puffer_frames.numbers.rounding import as_written, sum_as_written, up_as_written
 from puffer_frames.verbs import attached
@@ -112,7 +112,7 @@ def test_the_frame_and_the_texts(path):
     assert "epsilon 2 and delta 1e-06 for each data set" in str(empty)
     assert list(empty.frame.columns) == list(frame.columns)
     assert not path.with_name("none.jsonl").exists()
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(LedgerNotFoundError, match=r"none.jsonl' must be [^;]*; got no such file.\n\nHint: .*ledger="):
         ledger(path.with_name("none.jsonl"))
 
 

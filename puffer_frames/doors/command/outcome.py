@@ -25,6 +25,7 @@ from puffer_frames.errors import (
     ColumnTypeError,
     FaultError,
     FileTakenError,
+    LedgerNotFoundError,
     LockedFileError,
     PlanFileError,
     PriorError,
@@ -51,7 +52,7 @@ STATUS = {
 
 _WRONG = (ArgumentError, ArgumentTypeError, CallError, ColumnNotFoundError)
 _DATA = (ColumnTypeError, PriorError)
-_FILES = (FileTakenError, LockedFileError, PlanFileError, TableFileError)
+_FILES = (FileTakenError, LedgerNotFoundError, LockedFileError, PlanFileError, TableFileError)
 
 
 class StoppedError(KeyboardInterrupt):
@@ -95,7 +96,7 @@ def failed(error: BaseException, /, *, source: Path | None = None) -> Outcome:
             f"the input {source.name!r}",
             rule="a table whose rows can all be read",
             got="a damaged one, or a fault while it was read",
-            hint=f"Copy or write the file again; with {FULL_TRACEBACK}=1 in the environment the fault is shown in full.",
+            hint=f"Copy or write it again; with {FULL_TRACEBACK}=1 in the environment the fault is shown in full.",
         )
         kind = type(error).__name__
     if isinstance(error, PufferError):

@@ -16,6 +16,7 @@ from puffer_frames.errors import (
     ArgumentTypeError,
     CalibrationError,
     LedgerError,
+    LedgerNotFoundError,
     PufferError,
     short_traceback,
 )
@@ -328,7 +329,7 @@ def ledger(path: str | Path, /, *, limit: float | None = None, delta: float = 0.
 
     Raises
     ------
-    FileNotFoundError
+    LedgerNotFoundError
         Where there is no such file.
     LedgerError
         For a line that no release has written.
@@ -336,7 +337,13 @@ def ledger(path: str | Path, /, *, limit: float | None = None, delta: float = 0.
         As `puffer_frames.Ledger`.
     """
     found = Ledger(path, limit, delta)  # type: ignore[arg-type]
-    found.path.stat()
+    if not found.path.exists():
+        raise LedgerNotFoundError(
+            f"the ledger {shown(str(path))!r}",
+            rule="a file that a release has begun",
+            got="no such file",
+            hint="See whether the name is right. A release with ledger=, --ledger of the command, begins a new ledger.",
+        )
     found.entries()
     return found
 
