@@ -22,7 +22,7 @@ from puffer_frames.errors import ArgumentTypeError, PufferWarning, RowOrderWarni
 from puffer_frames.frames import kept
 from puffer_frames.frames.arrow import readable
 from puffer_frames.frames.coded import Coded, Numbered, some_entries
-from puffer_frames.frames.columns import NativeFrame, check_column_names, check_rows
+from puffer_frames.frames.columns import NativeFrame, check_column_names, check_rows, to_floats
 from puffer_frames.frames.counted_units import ROWS, VALUE, VALUES, PlanTable, largest, least
 from puffer_frames.frames.dates import dates_among, no_dates, plain_numbers
 from puffer_frames.frames.draws import NUMBER, Draws, NoiseStep, Released
@@ -283,6 +283,7 @@ class DuckTable(PlanTable):
         roles.check_names(self.names)
         if layout is not None and roles.row_id is None:
             named = {*roles.secret, *roles.public, *roles.keep}
+            self._dates(roles, self._schema(roles.public))
             table = self._read([name for name in self.names if name in named])
             return replace(table.complete(roles, nulls=nulls, layout=layout), names=self.names)
         read = [*roles.secret, *roles.public, *roles.keep, *([] if roles.row_id is None else [roles.row_id])]
@@ -333,12 +334,18 @@ class DuckTable(PlanTable):
         return dict(zip(names, opened(table).schema.dtypes(), strict=True))
 
     def _dates(self, roles: Roles, schema: Mapping[str, nw.dtypes.DType]) -> dict[str, pa.DataType]:
-        """The public columns of dates, and their types; raises ColumnTypeError for times of the day."""
+        """The public columns of dates, and their types.
+
+        Raises ColumnTypeError for times of the day; PriorError for infinite dates, which Arrow has as days.
+        """
         names = dates_among(schema, roles.numbers)
-        for name in (name for name in names if isinstance(schema[name], nw.Datetime)):
-            moments = self._sql(name)
-            other = selected(self.relation, {"other": f"CAST({moments} AS DATE) <> {moments}"})
-            if read_one(other, {"any": "bool_or(other)"})["any"]:
+        for name in names:
+            time = self._sql(name)
+            days = selected(self.relation, {"infinite": f"isinf({time})", "other": f"CAST({time} AS DATE) <> {time}"})
+            found = read_one(days, {"infinite": "count(*) FILTER (WHERE infinite)", "other": "bool_or(other)"})
+            if found["infinite"]:
+                to_floats(nw.new_series("x", [np.inf], backend="polars"), np.array([found["infinite"]]), name=name)
+            if found["other"]:
                 raise no_dates(name, "times of the day")
         return {field.name: field.type for field in self._read(names, limit=0).native.schema}
 

@@ -121,6 +121,18 @@ def test_times_of_the_day_are_refused(make_frame):
         release(make_frame(COLUMNS | {"day": [each + timedelta(hours=5) for each in MOMENTS]}), **ASKED)
 
 
+@pytest.mark.parametrize("kind", ["DATE", "TIMESTAMP", "TIMESTAMP_NS"])
+@pytest.mark.parametrize("row_id", [None, "i"])
+def test_infinite_dates_of_duckdb_are_refused(kind, row_id):
+    """In Arrow each is a day some million years away."""
+    duckdb = pytest.importorskip("duckdb")
+    case = f"CASE i WHEN 7 THEN '-infinity' WHEN 9 THEN 'infinity' ELSE '2020-01-' || (11 + i % 9 + i % 2) END::{kind}"
+    rows = duckdb.sql(f"SELECT i, {case} AS day, i % 2 AS of FROM range(200) t(i)")
+    asked = {"secret": "of", "public": "day", "epsilon": 1.0, "layout": Layout(row_id=row_id)}
+    with pytest.raises(PriorError, match="2 rows with an infinity"):
+        puffer_frames.privatize(rows, **asked)
+
+
 @pytest.mark.parametrize("zone", [None, UTC])
 def test_the_hint_for_times_works(expected, zone):
     times = [each.replace(tzinfo=zone) + timedelta(hours=5) for each in MOMENTS]
