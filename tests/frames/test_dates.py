@@ -69,12 +69,17 @@ def type_of(frame):
     return frame.schema.field("day").type if isinstance(frame, pa.Table) else frame["day"].dtype
 
 
-def test_times_of_the_day_are_refused_in_spark(spark):
+def test_times_of_the_day_are_refused_in_spark(spark, expected):
+    """A TIMESTAMP of Spark is a moment of a zone; its day is the one of the session's."""
     times = [each + timedelta(hours=5) for each in MOMENTS]
     frame = spark.createDataFrame(pa.table(COLUMNS | {"day": times}))
-    frame = frame.withColumn("day", frame["day"].cast("timestamp_ntz"))
-    with pytest.raises(ColumnTypeError, match="got times of the day"):
-        release(frame, **ASKED)
+    plain = frame.withColumn("day", frame["day"].cast("timestamp_ntz"))
+    for one, said in ((plain, "times of the day"), (frame, "moments of a time zone")):
+        with pytest.raises(ColumnTypeError, match=f"got {said}") as caught:
+            release(one, **ASKED)
+        step = re.search(r"in Spark (\S+),", str(caught.value))[1]
+        days = one.selectExpr("*", step.replace("column", "day") + " AS of").drop("day").withColumnRenamed("of", "day")
+        assert certificate_of(release(days, **ASKED)).scales == expected[1]
 
 
 TYPES = [pa.date64(), pa.timestamp("s"), pa.timestamp("ns")]
