@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from puffer_frames.certificates.record import Certificate, PublicKey, Verdict
-from puffer_frames.errors import UncoveredFrameError, short_traceback
+from puffer_frames.errors import SuspectValuesWarning, UncoveredFrameError, short_traceback, warn
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.dates import plain_numbers
 from puffer_frames.frames.matching import require_rows
@@ -50,6 +50,17 @@ def certificate_of(frame: NativeFrame, /) -> Certificate:
     certificate.require_known(frame)
     require_rows(frame)
     return certificate
+
+
+def warn_of_release(metadata: Mapping[str, Any] | None, /) -> None:
+    """Warn of a table to be released that is a release itself: the new certificate takes the place of its own."""
+    if metadata is not None:
+        found = "is itself a release, and the new certificate, which replaces its own, says nothing of that one"
+        hint = (
+            "Release all columns from the original table. Or keep certificate_of(frame), whose guarantee goes on; "
+            "puffer_frames.compose says what is known of both together."
+        )
+        warn(SuspectValuesWarning("the table", found, hint=hint))
 
 
 def is_covered(frame: NativeFrame, /) -> bool:

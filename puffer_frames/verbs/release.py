@@ -22,6 +22,7 @@ from puffer_frames.papers.catalogue import PUBLISHED_FOR
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.cautions import rarest_rows
 from puffer_frames.scales.drift import Batch
+from puffer_frames.verbs.attached import warn_of_release
 from puffer_frames.verbs.ledgers.refine_key import opened
 from puffer_frames.verbs.requests import Drawing, PrivatizeArguments, releases, with_names
 
@@ -117,6 +118,7 @@ def release_rows(
         Beliefs whose laws a plan from a file lacks.
     """
     asked = asked.with_days(tuple(rows.dates))
+    warn_of_release(open_table(frame).metadata())
     check_refinable(fitted, rows, asked)
     key, warnings = drawing.key(), rows.warnings(list(rows_per_secret.values()))
     for warning in warnings:
@@ -304,7 +306,7 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     SuspectValuesWarning
         Where a column seems to hold something else than its values say: a public column of text that looks like
         numbers, a secret with texts that stand for missing values ("NA", "?"), a column of numbers in which a value far
-        from all others comes often (9999); and for `null_values` that are in no row.
+        from all others comes often (9999); for `null_values` that are in no row; and for a frame that is a release.
     UnsoundTheoremWarning
         For Noise(calibration="theorem"), where the published scale is not private under the priors that it assumes.
 

@@ -213,3 +213,9 @@ def test_a_ledger_with_a_limit(folder):
     assert len(puffer_frames.ledger("l.jsonl")) == 1
     assert run("release", "in.parquet", "2.parquet", *ASKED, "--limit", "2").code == 2
     assert run("release", "in.parquet", "2.parquet", *ASKED, "--ledger", "l.jsonl").code == 2
+
+
+def test_a_release_of_a_release_is_warned_about(folder):
+    ends(run("release", "in.parquet", "first.parquet", *ASKED, "--keep", "region"), 0)
+    asked = ["--secret", "region", "--public", "age", "--epsilon", "1", "--allow-zero-noise"]
+    ends(run("release", "first.parquet", "second.parquet", *asked), 0, "the table is itself a release")

@@ -97,6 +97,24 @@ def test_on_every_kind_of_frame(kind):
         run(puffer_frames.privatize(coded, secret="sex", public="y", domain={"y": (0, 9999)}, epsilon=1))
 
 
+@pytest.mark.filterwarnings("ignore::puffer_frames.WideNoiseWarning")
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_a_release_of_a_release(kind):
+    """Its certificate is replaced by one that knows nothing of it."""
+    data = {"sex": SEX.tolist(), "x": (AGE + 9 * (SEX == "f")).tolist(), "town": (AGE > 40).tolist()}
+    frame = build_frame(kind, data)
+    kept = Layout(keep=["town"], shuffle=True)
+    released = puffer_frames.privatize(frame, secret="sex", public="x", epsilon=1.0, layout=kept)
+    asked = {"secret": "town", "public": "x", "epsilon": 1.0}
+    plan = puffer_frames.calibrate(frame, **asked, allow_zero_noise=True)
+    for again in (
+        lambda: puffer_frames.privatize(released, **asked, allow_zero_noise=True),
+        lambda: plan.release(released, allow_other_frame=True, allow_drift=True),
+    ):
+        with pytest.warns(SuspectValuesWarning, match="the table is itself a release"):
+            again()
+
+
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
 def test_too_many_texts_are_numbers(kind):
     frame = build_frame(kind, {"sex": SEX.tolist(), "x": [f"{k:,}" for k in range(1000, 1000 + ROWS)]})

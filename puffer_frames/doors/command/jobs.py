@@ -63,7 +63,7 @@ from puffer_frames.frames.table import open_table, small_rows
 from puffer_frames.numbers.presentation import plain as digits
 from puffer_frames.numbers.presentation import shown
 from puffer_frames.scales.repeats import Unit
-from puffer_frames.verbs.attached import certificate_of, collect, write_release
+from puffer_frames.verbs.attached import certificate_of, collect, warn_of_release, write_release
 from puffer_frames.verbs.auditing.audited import audit
 from puffer_frames.verbs.comparing import compare
 from puffer_frames.verbs.ledgers.composition import together
@@ -632,6 +632,7 @@ def _opened(
             source, schema=request.schema, streaming=not memory, roles=roles, dialect=dialect, marks=marks
         )
         known |= {"rows": row_count(frame), "how": "as a stream" if row_count(frame) is None else "in memory"}
+    warn_of_release(metadata_in(source))
     codes = _codes(dialect, frame, roles, marks if format_of(source) == "csv" else None, kept)
     found = with_levels(dict(request.arguments) | ({"null_values": codes} if codes else {}), level_kinds(frame))
     if isinstance(found.get("beliefs"), list):
