@@ -506,15 +506,18 @@ def digest_of_file(path: object, /) -> tuple[str, str]:
         return Path(path).name, hashlib.file_digest(content, "sha256").hexdigest()
 
 
-def check_published(certificate: Fields, path: Path, /) -> None:
-    """Raise UncoveredFrameError for a table that is not the release; of CSV, which holds no types, by its columns."""
+def is_published(certificate: Fields, path: Path, /) -> bool:
+    """Whether a file is known to hold the release: one of CSV holds no types, and other formats are not read.
+
+    Raises UncoveredFrameError for a Parquet file that is not the release, and for a CSV file of other columns.
+    """
     kind = SUFFIXES.get(path.suffix.lower())
-    if kind in _FORMATS:
-        try:
-            _released_rows(certificate, path, kind)
-        except UncoveredFrameError as error:
-            if kind != "csv" or error.what == _COLUMNS:
-                raise
+    try:
+        return kind in _FORMATS and _released_rows(certificate, path, kind) is not None
+    except UncoveredFrameError as error:
+        if kind != "csv" or error.what == _COLUMNS:
+            raise
+        return False
 
 
 class Published(Fields):
@@ -547,8 +550,8 @@ class Published(Fields):
         justification : str, optional
             Why this epsilon was chosen, in the words of whoever issues the release.
         file : str or Path, optional
-            The file that is published, with the release or this certificate: the page states its SHA-256, and the
-            commands that check it.
+            The file that is published, with the release or this certificate: the page states its SHA-256, the
+            commands that check it, and whether its values could not be compared with the release.
         overwrite : bool
             Replace a file that is there.
 
@@ -578,9 +581,7 @@ class Published(Fields):
         >>> released.puffer.certificate.report(tempfile.mkdtemp() + "/release.html", justification="A usual value.")
         """
         place = check_path(path, overwrite=overwrite)
-        digest = None if file is None else digest_of_file(file)
-        if file is not None:
-            check_published(self, Path(file))
+        digest = None if file is None else (*digest_of_file(file), is_published(self, Path(file)))
         page = certificate_page(self, ledger=ledger, audit=audit, justification=justification, digest=digest)
         write_text(page, place, new=not overwrite)
 

@@ -207,5 +207,8 @@ def test_a_page_is_about_the_file_of_the_release(tmp_path):
     assert not (tmp_path / "page.html").exists()
     released.puffer.write_parquet(tmp_path / "released.parquet")
     released.to_csv(tmp_path / "released.csv", index=False)
-    for name in ("released.parquet", "released.csv"):
+    released.assign(score=released["score"] + 1).to_csv(tmp_path / "changed.csv", index=False)
+    for name in ("released.parquet", "released.csv", "changed.csv"):
         certificate.report(tmp_path / f"{name}.html", file=tmp_path / name)
+        page = (tmp_path / f"{name}.html").read_text()
+        assert ("this file may hold other values" in page) == (name == "changed.csv")

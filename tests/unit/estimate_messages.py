@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from request_messages import FRAME, MARK
 
-from puffer_frames import Channel, Layout, Ledger, Noise, Stable, Strata, Unit, calibrate, estimate, privatize
+from puffer_frames import Channel, Layout, Ledger, Noise, Stable, Strata, Unit, calibrate, estimate, ledger, privatize
 from puffer_frames.verbs.ledgers import locked_lines
 from puffer_frames.verbs.ledgers.locked_lines import locked
 
@@ -380,6 +380,10 @@ LEDGERS = {
     ),
     "a ledger that is none": (lambda: _entered(3), lambda: _entered(_file())),
     "a folder as a ledger": (lambda: _entered(_file().parent), lambda: _entered(_file().parent / "other.jsonl")),
+    "a ledger that no release has begun": (
+        lambda: ledger(_file().with_name("none.jsonl")),
+        lambda: ledger(_written()),
+    ),
     "a delta without a limit": (lambda: Ledger(_file(), delta=1e-6), lambda: Ledger(_file(), limit=2.0, delta=1e-6)),
     "a limit of 0": (lambda: Ledger(_file(), limit=0), lambda: Ledger(_file(), limit=2.0)),
     "a line that no release has written": (

@@ -154,9 +154,9 @@ def test_columns_as_beliefs(people):
     assert list(frame.puffer.calibrate(**options, beliefs=("only", given)).beliefs) == ["given 1"]
     labels = frame.assign(score=(frame["score"] > 1).map({True: "high", False: "low"}))
     by_group = dict(iter(labels.groupby("group")["score"]))
-    with pytest.raises(ArgumentTypeError, match=r"dict\(column.value_counts\(\)\)"):
+    with pytest.raises(ArgumentTypeError, match=r"column.value_counts\(\).to_dict\(\)"):
         labels.puffer.calibrate(**options, beliefs=by_group)
-    given = {group: dict(column.value_counts()) for group, column in by_group.items()}
+    given = {group: column.value_counts().to_dict() for group, column in by_group.items()}
     assert list(labels.puffer.calibrate(**options, beliefs=("only", given)).beliefs) == ["given 1"]
 
 

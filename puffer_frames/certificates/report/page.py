@@ -311,9 +311,10 @@ def certificate_page(
     ledger: object,
     audit: object,
     justification: str | None,
-    digest: tuple[str, str] | None = None,
+    digest: tuple[str, str, bool] | None = None,
 ) -> str:
-    """The whole file as text; `digest` is the name and the SHA-256 of the file that is published.
+    """The whole file as text; `digest` is the name and the SHA-256 of the file that is published, and whether it is
+    known to hold the release.
 
     Raises
     ------
@@ -538,7 +539,7 @@ def _robust(certificate: Fields) -> Section:
     return Section("robust", "How robust the promise is", parts)
 
 
-def _signature(certificate: Fields, digest: tuple[str, str] | None) -> list[Any]:
+def _signature(certificate: Fields, digest: tuple[str, str, bool] | None) -> list[Any]:
     rows = [
         ("This page was made", f"{today()}; puffer_frames {certificate.version}"),
         ("Fingerprint of the release", certificate.fingerprint),
@@ -547,6 +548,8 @@ def _signature(certificate: Fields, digest: tuple[str, str] | None) -> list[Any]
     name = "FILE" if digest is None else shlex.quote(digest[0])
     if digest is not None:
         rows += [(f"SHA-256 of {shown(digest[0])}", digest[1]), ("To check its bytes", f"sha256sum {name}")]
+        if not digest[2]:
+            rows.append(("Compared with the release", "no: this file may hold other values; the next line checks that"))
     rows.append(("To check its columns and values", f"puffer verify {name}{key}"))
     return [
         claim("signed" if certificate.signature else "unsigned"),

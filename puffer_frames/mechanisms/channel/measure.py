@@ -129,8 +129,8 @@ def _given(law: Any, column: InputColumn) -> Law:
             "a belief about a column of levels",
             rule="a mapping of secret to {level: weight}, of numbers to a Prior of atoms",
             got="something else, or a level that the column does not have",
-            hint="Write {secret: dict(column.value_counts())} for a pandas column per secret, and declare all levels "
-            "that there may be in domain={column: [...]}.",
+            hint="Write {secret: column.value_counts().to_dict()} for a pandas column per secret, and declare all "
+            "levels that there may be in domain={column: [...]}.",
         )
     if not all(math.isfinite(weight) and weight >= 0 for _, weight in weights) or not any(w for _, w in weights):
         raise ArgumentError(
