@@ -12,7 +12,7 @@ from conftest import FRAME_KINDS, build_frame, thinned
 from kinds import entries, fingerprint, other_kind
 
 from puffer_frames import KeptColumnWarning, privatize
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, PriorError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, ColumnTypeError, PriorError
 from puffer_frames.frames.plans.source import collect_plan
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import open_table
@@ -300,6 +300,13 @@ def test_missing_text_of_pandas(missing):
     assert opened(frame, "x", nulls="level").level_counts("x").levels == ("high", "low", "middle", None)
     assert opened(frame, "x", nulls="drop").level_counts("x").levels == ("high", "low", "middle")
     with pytest.raises(PriorError, match="1 row with one"):
+        opened(frame, "x").level_counts("x")
+
+
+@pytest.mark.parametrize("later", [1, b"low"])
+def test_pandas_objects_that_are_not_all_texts(later):
+    frame = pd.DataFrame({"group": GROUP, "x": pd.Series([*TEXT[:-1], later], dtype=object)})
+    with pytest.raises(ColumnTypeError, match="of entries of one type; got texts and others"):
         opened(frame, "x").level_counts("x")
 
 

@@ -11,8 +11,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
+from pandas.api.types import infer_dtype
 
-from puffer_frames.errors import ArgumentError, PufferWarning, RowOrderWarning
+from puffer_frames.errors import ArgumentError, ColumnTypeError, PufferWarning, RowOrderWarning
 from puffer_frames.frames.arrow import in_level_order
 from puffer_frames.frames.coded import Coded, Numbered, as_series, fits, in_order_of, natural, some_entries, used_levels
 from puffer_frames.frames.columns import Frame, Name, NativeFrame, column
@@ -49,7 +50,7 @@ from puffer_frames.priors.summary import JointCounts, Level, LevelCounts, Summar
 
 
 def coded_column(frame: Frame, name: str, /, *, most: int = MOST_LEVELS) -> Coded:
-    """A checked column; raises ArgumentError for too many levels, ArgumentTypeError for categories of other types."""
+    """A checked column; raises ArgumentError for too many levels, ArgumentTypeError for entries of several types."""
     entries = column(frame, name)
     native = entries.to_native()
     if isinstance(native, pd.Series) and isinstance(native.dtype, pd.CategoricalDtype):
@@ -57,6 +58,13 @@ def coded_column(frame: Frame, name: str, /, *, most: int = MOST_LEVELS) -> Code
         categories = nw.from_native(pd.Series(native.cat.categories), series_only=True)
         found = [*levels_of(categories, name=name), None]
         return Coded.numbered(np.where(places < 0, len(found) - 1, places), found, name=name, most=most)
+    if getattr(native, "dtype", None) == object and infer_dtype(native, skipna=True) not in ("string", "empty"):
+        raise ColumnTypeError(  # narwhals looks at the first entries alone
+            f"the public column {name!r}",
+            rule="of entries of one type",
+            got="texts and others",
+            hint=f"Convert it first: frame[{name!r}] = frame[{name!r}].astype(str).",
+        )
     try:
         return Coded.of(entries.to_polars(), name=name, most=most)
     except UnicodeEncodeError:  # text that UTF-8 cannot hold, and that pandas 2.2 takes for equal
