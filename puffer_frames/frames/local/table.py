@@ -58,12 +58,13 @@ def coded_column(frame: Frame, name: str, /, *, most: int = MOST_LEVELS) -> Code
         categories = nw.from_native(pd.Series(native.cat.categories), series_only=True)
         found = [*levels_of(categories, name=name), None]
         return Coded.numbered(np.where(places < 0, len(found) - 1, places), found, name=name, most=most)
-    if getattr(native, "dtype", None) == object and infer_dtype(native, skipna=True) not in ("string", "empty"):
+    texts = not isinstance(native, pd.Series) or native.dtype != object
+    if not texts and infer_dtype(native, skipna=True) not in ("string", "empty"):
         raise ColumnTypeError(  # narwhals looks at the first entries alone
             f"the public column {name!r}",
             rule="of entries of one type",
             got="texts and others",
-            hint=f"Convert it first: frame[{name!r}] = frame[{name!r}].astype(str).",
+            hint="Convert it to strings first.",
         )
     try:
         return Coded.of(entries.to_polars(), name=name, most=most)
