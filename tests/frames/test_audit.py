@@ -101,8 +101,10 @@ def test_the_report(released):
     assert report.frame["epsilon_low"].tolist() == [pair.epsilon_low]
     checks = {each.name: each for each in report.checks}
     assert checks["loss at the scale"].found == pytest.approx(1.0, abs=1e-6)  # the smallest scale loses all of epsilon
-    assert report == frame.puffer.audit(out, certificate=unseeded(out), rng=3)
-    assert frame.puffer.audit(out, rng=3).checks == out.puffer.audit(frame, rng=3).checks
+    assert (again := frame.puffer.audit(out, certificate=unseeded(out), rng=3)).passed == report.passed
+    # As text: from Python 3.13 on a record that holds NaN equals nothing, not even itself.
+    assert repr((again.checks, again.pairs)) == repr((report.checks, report.pairs))
+    assert repr(frame.puffer.audit(out, rng=3).checks) == repr(out.puffer.audit(frame, rng=3).checks)
 
 
 def test_kept_columns_and_unique_rows(data):

@@ -173,7 +173,7 @@ def test_bounds_are_dates():
     out = release(pandas_of(), **ASKED, domain={"day": (low, high)}, layout=near)
     assert low <= min(out["day"]) < max(out["day"]) == date(1980, 3, 1)
     assert certificate_of(out).processed["day"]["clip"] == (3591.0, 3712.0)
-    for missing in (pd.NaT, np.datetime64("NaT")):
+    for missing in (pd.NaT, np.datetime64("NaT", "D")):
         with pytest.raises((ArgumentError, ArgumentTypeError), match="domain must be"):
             release(pandas_of(), **ASKED, domain={"day": (low, missing)})
     months = sorted({*MONTHS, date(1979, 1, 1)})
