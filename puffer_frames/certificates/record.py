@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -14,7 +15,12 @@ from typing import Any, Literal, TypeAlias
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    PublicFormat,
+    load_pem_private_key,
+    load_pem_public_key,
+)
 from pydantic import TypeAdapter, ValidationError
 
 from puffer_frames.certificates.facts import Facts, are_said, facts_of
@@ -245,12 +251,6 @@ _CONTEXT = b"puffer_frames certificate\0"
 """What is signed begins with this, so that no other text that the key has signed is a certificate."""
 
 
-def sign(record: Mapping[str, Any], private_key: PrivateKey, /) -> str:
-    """The signature of a record in JSON types, in base64; raises ArgumentTypeError for what is no private key."""
-    key: Ed25519PrivateKey = _loaded(private_key, Ed25519PrivateKey, partial(load_pem_private_key, password=None))
-    return base64.b64encode(key.sign(_message(record))).decode()
-
-
 def is_signed_by(record: Mapping[str, Any], public_key: PublicKey, /) -> bool:
     """Whether the record holds a signature of this key; raises ArgumentTypeError for what is no public key."""
     key, found = _loaded(public_key, Ed25519PublicKey, load_pem_public_key), record.get("signature")
@@ -375,7 +375,10 @@ class Certificate(Printed, Published):
         >>> signed.verify(released), signed.verify(released, public_key=key.public_key())
         ('intact, signature not checked', 'intact')
         """
-        return replace(self, signature=sign(self.to_dict(), private_key))
+        key: Ed25519PrivateKey = _loaded(private_key, Ed25519PrivateKey, partial(load_pem_private_key, password=None))
+        public = key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+        named = replace(self, signed_by=hashlib.sha256(public).hexdigest())
+        return replace(named, signature=base64.b64encode(key.sign(_message(named.to_dict()))).decode())
 
     @short_traceback
     def verify(self, frame: NativeFrame | str | Path, /, *, public_key: PublicKey | None = None) -> Verdict:

@@ -124,7 +124,9 @@ def level_text(level: object, /) -> str:
         return f"({', '.join(map(level_text, level))})"
     if level is None:
         return "missing"
-    return plain(level) if isinstance(level, float) else shown(str(level))
+    if isinstance(level, float):  # a median of two values has digits that neither has
+        return plain(level) if level.is_integer() else f"{level:.6g}"
+    return shown(str(level))
 
 
 def listed(texts: Sequence[str], /, *, most: int, what: str = "") -> str:
