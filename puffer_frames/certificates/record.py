@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import (
@@ -31,6 +32,7 @@ from puffer_frames.certificates.sentences import SENTENCES, WARNINGS, say
 from puffer_frames.certificates.text import certificate_rows, certificate_title
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, UncoveredFrameError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.dates import ENDS
 from puffer_frames.frames.matching import compare, require_rows, unknown_names
 from puffer_frames.frames.table import open_table
 from puffer_frames.loss.outcome import Verification
@@ -43,6 +45,7 @@ from puffer_frames.priors.prior import FloatArray
 
 _WITH_WARNINGS = 5
 """From this second number of the schema on a record names the sentences that warn."""
+_FEW_DAYS, _WHOLE_DAYS = 2.0, {"round": True, "clip": None}
 _COMPOSED = (
     *("adds-up", "adds-up-rows", "one-release", "planned-releases"),
     *("channel-again", "channel-again-capped", "table-again"),
@@ -472,15 +475,17 @@ class Certificate(Printed, Published):
         """The same certificate for a release with this fingerprint, and what its values tell of the noise's size.
 
         `sample` holds some released values per noisy column. Nothing is estimated from values that were replaced,
-        clipped or rounded after the noise. Of noise of several scales the smallest is taken away: what is left of the
-        others is independent of the values, so that both figures are bounds.
+        clipped or rounded after the noise, but for dates with noise of two days or more: whole days change next to
+        nothing there, unless the calendar has clipped them. Of noise of several scales the smallest is taken away:
+        what is left of the others is independent of the values, so that both figures are bounds.
         """
         estimated: dict[str, Usefulness] = {}
         noise = {noise.title: noise for noise in WORDS.values()}.get(self.noise)
-        if noise is not None and not (self.facts.processed or self.facts.replaced):
+        if noise is not None and not self.facts.replaced:
             for name, values in sample.items():
                 scales = {self.scales[name], *(stratum["scales"][name] for stratum in self.strata)}
-                if all(scales):
+                whole = name in self.facts.dates and min(scales) >= _FEW_DAYS and not np.isin(values, ENDS).any()
+                if all(scales) and self.processed.get(name) in (None, _WHOLE_DAYS if whole else None):
                     found = usefulness(values, noise.at(min(scales)))
                     if found is not None and len(scales) > 1:
                         found = replace(found, spread_is_bound=True, constant_error_is_bound=True)

@@ -137,10 +137,10 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "not covered",
         "NO ATTACK WAS TRIED ON {secrets}: too few of their rows could be held out. How well an attacker guesses these "
         "was not measured; the AUC printed here is of the other secrets. The guarantee covers these rows all the same: "
-        "under each network among the beliefs, no attack tells one of these secrets from another, or from any mixture "
-        "of others, with an AUC above {allowed} on average. This is proved, not measured, and of so few rows the "
-        "network knows little. It takes {held} held-out rows of a secret to try, which about {rows} rows of it in the "
-        "table would give.",
+        "under each network among the beliefs, no attack on released rows alone tells one of these secrets from "
+        "another, or from any mixture of others, with an AUC above {allowed} on average. This is proved, not measured, "
+        "and of so few rows the network knows little. It takes {held} held-out rows of a secret to try, which about "
+        "{rows} rows of it in the table would give.",
     ),
     "table-changed": (
         "measured",
@@ -374,7 +374,8 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "measured-of-one": (
         "measured",
-        "The losses that were measured under each belief are those of one row of a {unit}.",
+        "The losses that were measured under each belief are those of one row of a {unit} in the record; its text has "
+        "the bound for all rows of one together.",
     ),
     "measured-of-unit": (
         "measured",
@@ -583,8 +584,8 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "null-values": ("done", "Codes were read as missing values, before anything else was done: {codes}."),
     "dates": (
         "done",
-        "These columns hold dates, which were read as days since 1970-01-01: {names}. Their scales, errors and bounds "
-        "are in days.",
+        "These columns hold dates, which were read as days since 1970-01-01: {names}. Their scales and errors are "
+        "in days, and so are their bounds in the facts of the record.",
     ),
     "after": ("done", "After the noise, at no cost: {done}."),
     "frequencies": ("done", "Frequencies are counts divided by the public number of values."),
