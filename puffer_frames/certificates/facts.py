@@ -6,7 +6,7 @@ Certificates of schemas before 1.6 have sentences alone. `facts_of` reads them, 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
@@ -16,7 +16,7 @@ from pydantic.json_schema import SkipJsonSchema
 from puffer_frames.certificates.sentences import SENTENCES
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.numbers.presentation import plain, shown
+from puffer_frames.numbers.presentation import end_text, shown
 
 
 def _once(entries: tuple[str, ...]) -> tuple[str, ...]:
@@ -112,9 +112,10 @@ CELLS = ", or the centre of a cell of them"
 _NUMBER = r"(-?(?:[\d.]+(?:e[+-]?\d+)?|inf))"
 
 
-def ends_text(name: str, bounds: Bounds, /) -> str:
+def ends_text(name: str, bounds: Bounds, /, *, dates: Collection[str]) -> str:
     """To what a column was clipped, as its sentence has it."""
-    return f"{shown(name)} to [{plain(bounds[0])}, {plain(bounds[1])}]"
+    low, high = (end_text(bound, is_day=name in dates) for bound in bounds)
+    return f"{shown(name)} to [{low}, {high}]"
 
 
 def facts_of(statements: Sequence[Statement], /, *, columns: Sequence[str]) -> Facts:
@@ -140,7 +141,8 @@ def facts_of(statements: Sequence[Statement], /, *, columns: Sequence[str]) -> F
 def are_said(facts: Facts, statements: Sequence[Statement], /, *, columns: Sequence[str]) -> bool:
     """Whether the sentences of a certificate say these facts, and no others."""
     said = {statement.key: statement.text for statement in statements}
-    ends = [ends_text(name, bounds) for name, bounds in facts.clipped.items() if bounds is not None]
+    clipped, dates = facts.clipped.items(), facts.dates
+    ends = [ends_text(name, bounds, dates=dates) for name, bounds in clipped if bounds is not None]
     ranged = [shown(name) for name, bounds in facts.clipped.items() if bounds is None]
     read = facts_of(statements, columns=columns)
     return (

@@ -277,6 +277,8 @@ class Fields:
     """What is declared of them: "no person is in two", or nothing."""
     derived: bool = False
     """True where the frame or file that holds this record was changed after the release (`attach`)."""
+    signed_by: Annotated[Annotated[str, _pattern(f"^{_DIGEST}$")] | None, Since(6)] = None
+    """SHA-256 of the public key that checks the signature, in DER (SubjectPublicKeyInfo)."""
     signature: str | None = None
     """Ed25519 signature of the other fields but `derived`, in base64."""
     schema: Annotated[str, _pattern(r"^1\.[0-9]+$")] = SCHEMA

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -12,9 +13,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    PublicFormat,
+    load_pem_private_key,
+    load_pem_public_key,
+)
 from pydantic import TypeAdapter, ValidationError
 
 from puffer_frames.certificates.facts import Facts, are_said, facts_of
@@ -25,6 +32,7 @@ from puffer_frames.certificates.sentences import SENTENCES, WARNINGS, say
 from puffer_frames.certificates.text import certificate_rows, certificate_title
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, UncoveredFrameError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.dates import ENDS
 from puffer_frames.frames.matching import compare, require_rows, unknown_names
 from puffer_frames.frames.table import open_table
 from puffer_frames.loss.outcome import Verification
@@ -37,6 +45,7 @@ from puffer_frames.priors.prior import FloatArray
 
 _WITH_WARNINGS = 5
 """From this second number of the schema on a record names the sentences that warn."""
+_FEW_DAYS, _WHOLE_DAYS = 2.0, {"round": True, "clip": None}
 _COMPOSED = (
     *("adds-up", "adds-up-rows", "one-release", "planned-releases"),
     *("channel-again", "channel-again-capped", "table-again"),
@@ -245,12 +254,6 @@ _CONTEXT = b"puffer_frames certificate\0"
 """What is signed begins with this, so that no other text that the key has signed is a certificate."""
 
 
-def sign(record: Mapping[str, Any], private_key: PrivateKey, /) -> str:
-    """The signature of a record in JSON types, in base64; raises ArgumentTypeError for what is no private key."""
-    key: Ed25519PrivateKey = _loaded(private_key, Ed25519PrivateKey, partial(load_pem_private_key, password=None))
-    return base64.b64encode(key.sign(_message(record))).decode()
-
-
 def is_signed_by(record: Mapping[str, Any], public_key: PublicKey, /) -> bool:
     """Whether the record holds a signature of this key; raises ArgumentTypeError for what is no public key."""
     key, found = _loaded(public_key, Ed25519PublicKey, load_pem_public_key), record.get("signature")
@@ -375,7 +378,10 @@ class Certificate(Printed, Published):
         >>> signed.verify(released), signed.verify(released, public_key=key.public_key())
         ('intact, signature not checked', 'intact')
         """
-        return replace(self, signature=sign(self.to_dict(), private_key))
+        key: Ed25519PrivateKey = _loaded(private_key, Ed25519PrivateKey, partial(load_pem_private_key, password=None))
+        public = key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+        named = replace(self, signed_by=hashlib.sha256(public).hexdigest())
+        return replace(named, signature=base64.b64encode(key.sign(_message(named.to_dict()))).decode())
 
     @short_traceback
     def verify(self, frame: NativeFrame | str | Path, /, *, public_key: PublicKey | None = None) -> Verdict:
@@ -469,15 +475,17 @@ class Certificate(Printed, Published):
         """The same certificate for a release with this fingerprint, and what its values tell of the noise's size.
 
         `sample` holds some released values per noisy column. Nothing is estimated from values that were replaced,
-        clipped or rounded after the noise. Of noise of several scales the smallest is taken away: what is left of the
-        others is independent of the values, so that both figures are bounds.
+        clipped or rounded after the noise, but for dates with noise of two days or more: whole days change next to
+        nothing there, unless the calendar has clipped them. Of noise of several scales the smallest is taken away:
+        what is left of the others is independent of the values, so that both figures are bounds.
         """
         estimated: dict[str, Usefulness] = {}
         noise = {noise.title: noise for noise in WORDS.values()}.get(self.noise)
-        if noise is not None and not (self.facts.processed or self.facts.replaced):
+        if noise is not None and not self.facts.replaced:
             for name, values in sample.items():
                 scales = {self.scales[name], *(stratum["scales"][name] for stratum in self.strata)}
-                if all(scales):
+                whole = name in self.facts.dates and min(scales) >= _FEW_DAYS and not np.isin(values, ENDS).any()
+                if all(scales) and self.processed.get(name) in (None, _WHOLE_DAYS if whole else None):
                     found = usefulness(values, noise.at(min(scales)))
                     if found is not None and len(scales) > 1:
                         found = replace(found, spread_is_bound=True, constant_error_is_bound=True)

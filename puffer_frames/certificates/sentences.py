@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from puffer_frames.certificates.statement import Kind, Statement, of_keys
+from puffer_frames.numbers.presentation import shown_names
 
 CHANNEL_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "channel-exact": (
@@ -61,7 +62,7 @@ CHANNEL_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "channel-levels": (
         "not covered",
-        "Which levels (values) there are: they were learned from the table, and the release shows them.",
+        "Which levels (values) there are{of}: they were learned from the table, and the release shows them.{declared}",
     ),
     "channel-matrix": (
         "not covered",
@@ -135,8 +136,11 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "table-few-attacked": (
         "not covered",
         "NO ATTACK WAS TRIED ON {secrets}: too few of their rows could be held out. How well an attacker guesses these "
-        "is not known; the AUC printed here is of the other secrets. It takes {held} held-out rows of a secret to "
-        "try, which about {rows} rows of it in the table would give.",
+        "was not measured; the AUC printed here is of the other secrets. The guarantee covers these rows all the same: "
+        "under each network among the beliefs, no attack on released rows alone tells one of these secrets from "
+        "another, or from any mixture of others, with an AUC above {allowed} on average. This is proved, not measured, "
+        "and of so few rows the network knows little. It takes {held} held-out rows of a secret to try, which about "
+        "{rows} rows of it in the table would give.",
     ),
     "table-changed": (
         "measured",
@@ -370,7 +374,8 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "measured-of-one": (
         "measured",
-        "The losses that were measured under each belief are those of one row of a {unit}.",
+        "The losses that were measured under each belief are those of one row of a {unit} in the record; its text has "
+        "the bound for all rows of one together.",
     ),
     "measured-of-unit": (
         "measured",
@@ -579,8 +584,8 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "null-values": ("done", "Codes were read as missing values, before anything else was done: {codes}."),
     "dates": (
         "done",
-        "These columns hold dates, which were read as days since 1970-01-01: {names}. Their scales, errors and bounds "
-        "are in days.",
+        "These columns hold dates, which were read as days since 1970-01-01: {names}. Their scales and errors are "
+        "in days, and so are their bounds in the facts of the record.",
     ),
     "after": ("done", "After the noise, at no cost: {done}."),
     "frequencies": ("done", "Frequencies are counts divided by the public number of values."),
@@ -616,6 +621,13 @@ def warnings_of(statements: Iterable[Statement], /) -> tuple[str, ...]:
     """Keys of the statements that warn."""
     found = {statement.key for statement in of_keys(statements, WARNINGS)}
     return tuple(key for key in WARNINGS if key in found)
+
+
+def say_levels(learned: Sequence[str], declared: Iterable[str], /) -> Statement:
+    """That the levels of some columns were learned, and of which others they were declared."""
+    rest = [name for name in declared if name not in learned]
+    of, also = f" in {shown_names(learned)}", f" Those of {shown_names(rest)} were declared."
+    return say("channel-levels", of=of * bool(rest), declared=also * bool(rest))
 
 
 def say(key: str, /, **parts: object) -> Statement:

@@ -12,11 +12,12 @@ from puffer_frames.certificates.fields import Fields, WholeTable
 from puffer_frames.certificates.sentences import warnings_of
 from puffer_frames.certificates.statement import of_given, of_keys, of_kind
 from puffer_frames.frames.stamps.fingerprint import fingerprint_text
-from puffer_frames.loss.outcome import measured_text
+from puffer_frames.loss.outcome import Verification, measured_text
 from puffer_frames.noise.families import WORDS
 from puffer_frames.numbers.presentation import (
     WARNING,
     Rows,
+    end_text,
     level_text,
     odds_text,
     plain,
@@ -252,7 +253,11 @@ def channel_texts(certificate: Fields, /) -> list[str]:
         if certificate.theorem != "channel":
             parts = [f"{shown(name)}: each label stays as it is or is replaced by another level, all as likely"]
         if "levels" in found:
-            parts.append(f"levels {', '.join(map(level_text, found['levels']))}")
+            days = len(together) == 1 and name in certificate.facts.dates
+            known = [
+                end_text(one, is_day=True) if days and one is not None else level_text(one) for one in found["levels"]
+            ]
+            parts.append(f"levels {', '.join(known)}")
         printed = [word for word in ("expected_error", "lower_bound") if word in found]
         of = " of the values as moved" if "clipped" in certificate.facts.prepared else ""
         parts += [f"{word.replace('_', ' ')}{of} {found[word]:.6g}" for word in printed]
@@ -362,11 +367,12 @@ def _measured_rows(certificate: Fields) -> list[tuple[str, str]]:
     channel = certificate.theorem == "channel" or bool(certificate.table)
     joint = certificate.facts.whole_rows or (channel and len(certificate.public) > 1)
     label, delta, epsilon = "proved" if is_proved(certificate) else "measured", certificate.delta, certificate.epsilon
-    of_rows = ", all columns of a row together"
+    of_rows = f", all columns of {'all rows of a unit' if certificate.unit else 'a row'} together"
     for column, beliefs in list(certificate.verified.items())[: 1 if joint else None]:
         of = of_rows if joint else f", {shown(column)} alone" if several else ""
         losses: dict[str, list[str]] = {}
         for belief, found in beliefs.items():
+            found = _of_unit(certificate, found)
             loss = measured_text(found, delta=delta)
             if channel:
                 loss = f"delta at most {plain(delta)} at epsilon {plain(epsilon)}" * bool(delta)
@@ -379,10 +385,22 @@ def _measured_rows(certificate: Fields) -> list[tuple[str, str]]:
     for column, found in list(certificate.observed.items())[: 1 if joint else None]:
         if certificate.verified.get(column, {}).get("empirical") != found:
             of = of_rows if joint else f", {shown(column)} alone" if several else ""
+            found = _of_unit(certificate, found)
             loss = measured_text(found, delta=delta)
             loss = loss if delta else odds_of(found.pure_loss.upper, loss)
             rows.append(("measured", f"observed frequencies of the released rows{of}: {loss}"))
     return rows
+
+
+def _of_unit(certificate: Fields, found: Verification) -> Verification:
+    """A bound for all rows of a unit, where the record has the loss of one row."""
+    if not of_keys(certificate.statements, ("measured-of-one",)):
+        return found
+    share = found.epsilon * certificate.unit_rows
+    if certificate.facts.rows_of_unit == "any":  # the noise is for the range of the columns, whatever the law
+        return Verification.proved(pure=share, delta=certificate.delta, epsilon=share)
+    pure, stick = (each.upper * certificate.unit_rows for each in (found.pure_loss, found.hockey_stick))
+    return Verification.proved(pure=pure, delta=min(1.0, stick), epsilon=share)
 
 
 def odds_of(loss: float, text: str = "", /) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.numbers.arguments import as_float
+from puffer_frames.numbers.presentation import end_text
 from puffer_frames.priors.prior import FloatArray
 
 Bounds: TypeAlias = tuple[float, float]
@@ -90,5 +91,7 @@ def postprocess(values: FloatArray, /, *, bounds: Bounds | None, to_integers: bo
 def in_words(bounds: Mapping[str, Bounds], *, to_integers: bool, days: Collection[str] = ()) -> str:
     """What was done, for the certificate; empty where nothing was."""
     parts = ["rounded to integers"] if to_integers else [f"{name} rounded to whole days" for name in days]
-    parts += [f"{name} clipped to [{low:g}, {high:g}]" for name, (low, high) in bounds.items()]
+    for name, ends in bounds.items():
+        low, high = (end_text(end, is_day=True) if name in days else f"{end:g}" for end in ends)
+        parts.append(f"{name} clipped to [{low}, {high}]")
     return " and ".join(parts)

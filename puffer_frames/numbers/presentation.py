@@ -10,6 +10,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from functools import cache
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 Rows: TypeAlias = Sequence[tuple[str, str]]
 
 _WIDTH, _LEAST_WIDTH = 100, 40
@@ -124,7 +126,14 @@ def level_text(level: object, /) -> str:
         return f"({', '.join(map(level_text, level))})"
     if level is None:
         return "missing"
-    return plain(level) if isinstance(level, float) else shown(str(level))
+    if isinstance(level, float):  # a median of two values has digits that neither has
+        return plain(level) if level.is_integer() else f"{level:.6g}"
+    return shown(str(level))
+
+
+def end_text(bound: float, /, *, is_day: bool) -> str:
+    """An end of a range; the date, of a column of dates as days since 1970-01-01."""
+    return str(np.datetime64(int(bound), "D")) if is_day and float(bound).is_integer() else plain(bound)
 
 
 def listed(texts: Sequence[str], /, *, most: int, what: str = "") -> str:

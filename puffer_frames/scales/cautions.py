@@ -96,6 +96,12 @@ def rarest_rows(rows_per_secret: Mapping[Secret, int], /) -> int | None:
     return next(rows for rows in (1000, 100, FEWEST_ROWS, 0) if fewest >= rows)
 
 
+def size_text(rows: int, /) -> str:
+    """What is published of the size of a group."""
+    fewest = rarest_rows({0: rows})
+    return f"at least {fewest:,} rows" if fewest else f"fewer than {FEWEST_ROWS} rows"
+
+
 def warn_of_few_rows(rows_per_secret: Mapping[Secret, int], /) -> None:
     """Warn of secrets whose frequencies were seen in few rows."""
     if few := few_rows(rows_per_secret):

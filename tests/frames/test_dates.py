@@ -120,6 +120,26 @@ def test_what_is_said_of_dates(tmp_path):
         again.release(pandas_of(day=DAYS))
 
 
+def test_bounds_of_dates_are_printed_as_dates_and_kept_as_days(tmp_path):
+    """Facts have numbers. Where the noise drowns the dates, it is said as of other columns."""
+    ends, clip = (date(1979, 12, 1), date(1980, 5, 1)), (date(1979, 1, 1), date(1981, 1, 1))
+    asked = {"secret": "group", **ASKED, "domain": {"day": ends}}
+    plan = puffer_frames.calibrate(pandas_of(), **asked)
+    found = certificate_of(plan.release(pandas_of(), layout=Layout(clip={"day": clip})))
+    text = " ".join(str(found).split())
+    assert "clipped before the noise: day to [1979-12-01, 1980-05-01]." in text
+    assert "day clipped to [1979-01-01, 1981-01-01]" in text
+    assert found.facts.clipped["day"] == (3621.0, 3773.0)
+    assert puffer_frames.Certificate.from_dict(found.to_dict()) == found
+    asked["mechanism"] = Channel()
+    listed = certificate_of(puffer_frames.privatize(pandas_of(), layout=Layout(publish=["levels"]), **asked))
+    assert "levels 1979-12-01, 1979-12-02, " in " ".join(str(listed).split())
+    drowned = certificate_of(puffer_frames.privatize(pandas_of(), **ASKED | {"secret": "group", "epsilon": 0.05}))
+    assert drowned.useless == ("day",)
+    drowned.report(tmp_path / "page.html")
+    assert "the noise drowns the values" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
 @without_spark
 def test_times_of_the_day_are_refused(make_frame):
     with pytest.raises(ColumnTypeError, match="got times of the day"):

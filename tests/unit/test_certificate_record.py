@@ -54,6 +54,7 @@ def test_the_documented_schema_describes_every_field():
         "batch",
         "batches",
         "rarest",
+        "signed_by",
     }
     assert set(schema["required"]) == names - optional
 

@@ -283,3 +283,13 @@ def test_plans_of_large_epsilons(epsilon, options):
         plan = calibrate(frame, epsilon=epsilon, delta=1e-9, **asked)
     assert plan.observed["x"].pure_loss.lower <= epsilon
     assert "pure" not in str(plan).splitlines()[0]
+
+
+def test_levels_are_printed_with_six_digits_and_kept_with_all():
+    frame = pd.DataFrame({"s": ["a", "b"] * 60, "x": [0.1 * (k % 4 + k % 2 + 1) for k in range(120)]})
+    frame = frame.sample(frac=1, random_state=1, ignore_index=True)
+    plan, certificate, _ = released(frame, publish=["levels"])
+    assert 0.30000000000000004 in certificate.channels["x"]["levels"]
+    for text in (str(plan), str(certificate)):
+        assert "0.3, " in text
+        assert "0000004" not in text

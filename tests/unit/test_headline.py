@@ -35,6 +35,21 @@ def up(number):
     return math.ceil(number / unit - 1e-9) * unit
 
 
+@pytest.mark.parametrize("name", ["release, unit of independent rows", "columns, unit of any rows"])
+def test_what_is_printed_of_a_unit_is_of_all_its_rows(name):
+    """It was the loss of one row, beside a meaning that is of all."""
+    certificate, asked = certificate_of_case(name), dict(CASES[name])
+    (first, *_) = next(iter(certificate.verified.values())).values()
+    share = first.epsilon * certificate.unit_rows  # columns share epsilon, too
+    most = share if "any" in name else first.pure_loss.upper * certificate.unit_rows
+    assert first.pure_loss.upper < most <= share * (1 + 1e-9)
+    (line, *_) = [text for label, text in certificate_rows(certificate) if label == "proved"]
+    assert line.endswith(f"a factor of at most {up(math.exp(most)):,g} (pure loss at most {most:.6g})")
+    plan = " ".join(str(calibrate(asked.pop("frame"), **{k: v for k, v in asked.items() if k != "verb"})).split())
+    assert f"measured: pure loss at most {most:.6g} " in plan
+    assert "losses below of all rows of a unit together" in plan
+
+
 @pytest.fixture(scope="module")
 def drifted():
     """A batch released in spite of its loss, which is computed here from its rows."""

@@ -14,7 +14,7 @@ from html_page import Page
 
 import puffer_frames
 from puffer_frames import Layout, Noise, Strata, privatize
-from puffer_frames.certificates.report.page import example
+from puffer_frames.certificates.report.page import example, largest_auc
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.numbers.presentation import Bar, Bars, Section, as_sections
 from puffer_frames.scales.cautions import rarest_rows
@@ -281,6 +281,27 @@ def test_the_example_holds_for_laws_at_delta():
         assert max(p[above].sum(), q[above].sum()) <= found.chance + 1e-12
         parts = [list(part) for k in range(6) for part in itertools.combinations(range(5), k)]
         assert all(p[part].sum() <= found.seen + 1e-12 for part in parts if q[part].sum() <= 0.1)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 0.0), (1.0, 0.0), (1.0, 0.01), (3.0, 0.3)])
+def test_no_attack_has_a_larger_area_under_its_curve(epsilon, delta, tmp_path):
+    """The area below the lines of the region; and laws, one of them a mixture, as extreme as the promise allows."""
+    false = np.linspace(0, 1, 100_001)
+    lines = delta + math.exp(epsilon) * false, 1 - (1 - delta - false) * math.exp(-epsilon)
+    area = np.trapezoid(np.minimum(np.minimum(*lines), 1.0), false)
+    assert largest_auc(epsilon, delta) == pytest.approx(area, abs=1e-9)
+    rest = (1 - delta) / (1 + math.exp(epsilon))
+    worst = [np.array([delta, 1 - delta - rest, rest, 0.0]), np.array([0.0, rest, 1 - delta - rest, delta])]
+    weak = np.array([0.0, 0.5, 0.5 - delta, delta])
+    for other, equal in ((worst[1], True), ((worst[1] + weak) / 2, False)):
+        order = np.argsort(-worst[0] / np.maximum(other, 1e-300))
+        first, second = worst[0][order], other[order]
+        auc = float(sum(p * (second[k + 1 :].sum() + second[k] / 2) for k, p in enumerate(first)))
+        assert auc == pytest.approx(largest_auc(epsilon, delta), abs=1e-12) if equal else auc < area
+    certificate = replace(certificate_of_case("release"), epsilon=epsilon, delta=delta, observed={})
+    page, _ = page_of(certificate, tmp_path)
+    printed = float(re.search(r"an AUC of at most ([\d.]+) on average", page.text)[1])
+    assert area <= printed < area + 0.0011
 
 
 def test_the_path(tmp_path):

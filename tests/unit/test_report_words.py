@@ -1,11 +1,16 @@
 """No sentence that a report adds appears where it is not true: every one, held against a table."""
 
+import hashlib
 import re
+from dataclasses import replace
 
 import pytest
 from certificate_cases import CASES, certificate_of_case, flat, said_of
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from html_page import Page
 
+import puffer_frames
 from puffer_frames import Ledger
 from puffer_frames.certificates.report.words import REPORT_SENTENCES
 from puffer_frames.certificates.text import headline
@@ -31,7 +36,7 @@ WORDS = {
 TOLD = {
     *("changed", "audit-passed", "audit-failed", "epsilon-said", "use-said", "issuer-said", "signed", "delta-weak"),
     *("ledger-total", "ledger-unknown", "ledger-lacks", "ledger-only"),
-    *("recipients-said", "law-said", "review-said"),
+    *("recipients-said", "law-said", "review-said", "review-look"),
     *("use-heavy", "use-response-strata", "use-matrix", "use-shares", "use-mean", "use-table"),
     *("use-margins", "use-no-margins", "smallest-few", "less-sure"),
 }
@@ -68,12 +73,12 @@ def noisy(c, name):
 TABLE = {key: lambda c, name: True for key in ALWAYS} | {
     "example": lambda c, name: private(c, name) and not c.get("delta"),
     "example-delta": lambda c, name: private(c, name) and bool(c.get("delta")),
-    "seen": private,
+    **dict.fromkeys(("seen", "auc"), private),
     "no-end": private,
     "sure": lambda c, name: private(c, name) and not headline(certificate_of_case(name)).exceeds,
     "not-dp": private,
     "not-anonymous": lambda c, name: private(c, name) and not answers(c, name),
-    **{key: lambda c, name: not answers(c, name) for key in ("values-told", "who-is-in", "identity")},
+    **{key: lambda c, name: not answers(c, name) for key in ("values-told", "who-is-in", "open-to-all", "identity")},
     "use-noise": noisy,
     "use-slope": lambda c, name: (
         noisy(c, name) and not certificate_of_case(name).strata and bool(certificate_of_case(name).estimated)
@@ -129,6 +134,11 @@ def pattern(key):
     return re.compile(".+?".join(map(re.escape, parts)))
 
 
+def _written(certificate, folder):
+    certificate.report(folder / "report.html", overwrite=True)
+    return (folder / "report.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_sentence_appears_where_the_table_says(name, tmp_path):
     certificate_of_case(name).report(tmp_path / "report.html")
@@ -164,13 +174,39 @@ def test_what_a_report_is_told(tmp_path):
 
 
 def test_a_signature_is_named_and_not_called_good(tmp_path):
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-    signed = certificate_of_case("release").sign(Ed25519PrivateKey.generate())
+    signing = Ed25519PrivateKey.generate()
+    signed = certificate_of_case("release").sign(signing)
     signed.report(tmp_path / "report.html")
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert pattern("signed").search(page.text)
     assert not pattern("unsigned").search(page.text)
+    assert "To sign, in Python" not in page.text
+    public = signing.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    assert f"the Ed25519 key sha256 {hashlib.sha256(public).hexdigest()[:16]}…." in page.text
+    assert page.row("To see the fingerprint of the key") == ["openssl pkey -pubin -in KEY.pem -outform DER | sha256sum"]
+    replace(signed, signed_by=None).report(tmp_path / "report.html", overwrite=True)  # of an earlier version
+    assert "key that the record does not name" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_command_that_signs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said_of().puffer.write_parquet("FILE")
+    page = Page(_written(certificate_of_case("release"), tmp_path))
+    (tmp_path / "KEY.pem").write_bytes(
+        Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    )
+    exec(page.row("To sign, in Python")[0], {})
+    assert puffer_frames.read_certificate("SIGNED.parquet").verify("SIGNED.parquet") == "intact, signature not checked"
+    assert pattern("signed").search(Page((tmp_path / "SIGNED.html").read_text(encoding="utf-8")).text)
+
+
+def test_what_review_and_open_publication_mean(tmp_path):
+    told = replace(certificate_of_case("release"), review="2027-01-31", recipients="two universities")
+    for certificate, found in ((told, True), (certificate_of_case("release"), False)):
+        text = Page(_written(certificate, tmp_path)).text
+        assert bool(pattern("review-look").search(text)) == found
+        assert ("Declared recipients: two universities." in text) == found
+        assert ("Declared recipients: not said." in text) != found
 
 
 def test_a_withdrawn_release_counts_no_longer(tmp_path):

@@ -220,7 +220,12 @@ def test_attacks_are_on_the_secrets_that_have_rows_enough(people, tmp_path):
     assert needed in re.sub(r"\s+", " ", str(certificate))
     assert certificate.warnings == ("table-few-attacked",)
     certificate.report(tmp_path / "page.html")
-    assert "NO ATTACK WAS TRIED ON 'c'" in Page((tmp_path / "page.html").read_text()).text
+    text = Page((tmp_path / "page.html").read_text()).text
+    (rows,) = re.findall(r"NO ATTACK WAS TRIED ON 'c' \(at least (\d+) rows\)", text)[:1]
+    assert int(rows) == max(size for size in (20, 100, 1000) if size <= (rare["group"] == "c").sum())
+    allowed = 1 / (1 + math.exp(-plan.request.target.epsilon))
+    (printed,) = re.findall(r"with an AUC above ([\d.]+) on average\. This is proved, not measured", text)[:1]
+    assert allowed <= float(printed) < allowed + 0.0011
 
 
 def test_expected_changes_follow_from_the_plan_and_are_near_what_a_release_does(plan, people, tmp_path):
@@ -498,6 +503,17 @@ def test_when_each_sentence_is_there(people):
     assert keys_of(other) == ALWAYS | more | {"other-rows", "table-other-rows"}
     assert keys_of(told) >= ALWAYS | {"table-far", "table-unchanged", "warning-seed"}
     assert certificate_of(told).warnings == ("warning-seed", "table-far", "table-unchanged")
+
+
+def test_declared_levels_are_not_called_learned(people):
+    labels = people[["group", "town", "own"]].assign(pet=people["town"] + "!")
+    quick = Sequential(holdout=0.0, derived=None, contexts=2, components=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitted, "REFUSED", 100.0)
+        plan = calibrate(labels, **asked(mechanism=quick, domain={"town": [*sorted(set(labels["town"])), "far"]}))
+    (said,) = (one.text for one in certificate_of(plan.release(labels)).statements if one.key == "channel-levels")
+    assert "there are in own, pet: they were learned from the table" in said
+    assert said.endswith("Those of town were declared.")
 
 
 def test_a_column_before_the_one_that_it_is_a_function_of(people):

@@ -9,6 +9,7 @@ from puffer_frames.certificates.report.columns import channel_groups
 from puffer_frames.certificates.report.words import Claim, claim, stated
 from puffer_frames.certificates.statement import of_kind
 from puffer_frames.certificates.text import BELIEVED, scale_text
+from puffer_frames.frames.stamps.fingerprint import fingerprint_text
 from puffer_frames.numbers.presentation import listed, pairs_text, plain, rounded_up, shown, shown_names
 
 COMPOSING = (
@@ -69,7 +70,7 @@ def checklist(certificate: Fields, /, *, justification: str | None, audit: Claim
         ("Composition", "NIST", stated(certificate, COMPOSING)),
         ("Adversarial test", "ISO 8.2.3", [*stated(certificate, ("table-attacks", "table-unattacked")), audit]),
         ("Why this epsilon", "NIST", [_why(justification)]),
-        ("Integrity", "ISO 9.2", [claim("signed" if certificate.signature else "unsigned")]),
+        ("Integrity", "ISO 9.2", [signed(certificate)]),
         (
             "After the release, and in an incident",
             "ISO 9.3, 9.4",
@@ -95,6 +96,14 @@ def _short(one: Claim, said: Collection[str]) -> str:
 
 def _said(text: str | None, key: str) -> Claim:
     return claim(f"{key}-said", text=shown(text)) if text else claim(f"{key}-unsaid")
+
+
+def signed(certificate: Fields, /) -> Claim:
+    """Whether it is, and with whose key."""
+    if not certificate.signature:
+        return claim("unsigned")
+    key = fingerprint_text(certificate.signed_by) if certificate.signed_by else "that the record does not name"
+    return claim("signed", issuer=shown(certificate.issuer or "an issuer that is not named"), key=key)
 
 
 def _issuer(certificate: Fields) -> Claim:

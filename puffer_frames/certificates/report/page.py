@@ -11,7 +11,7 @@ from typing import Any
 
 from puffer_frames.certificates.about import today
 from puffer_frames.certificates.fields import Fields
-from puffer_frames.certificates.report.checklist import checklist
+from puffer_frames.certificates.report.checklist import checklist, signed
 from puffer_frames.certificates.report.columns import (
     column_heads,
     column_rows,
@@ -83,6 +83,19 @@ def example(epsilon: float, delta: float, /) -> Example:
     after = BEFORE * factor / (1 - BEFORE + BEFORE * factor)
     seen = min(1.0, BEFORE * math.exp(min(epsilon, _LARGEST)) + delta)
     return Example(after=_up(after), chance=_up(2 * delta), seen=_up(seen))
+
+
+def largest_auc(epsilon: float, delta: float = 0.0, /) -> float:
+    r"""The largest AUC of any guess between two (epsilon, delta)-indistinguishable laws, or a law and a mixture.
+
+    .. math:: 1 - (1 - \delta)^2 / (1 + e^{\varepsilon})
+
+    Notes
+    -----
+    **Guarantee**. A ROC curve lies below the lines from (0, delta) to (f, 1 - f) to (1 - delta, 1), where f is
+    (1 - delta) / (1 + e^epsilon), and below 1: this is the area below them. Averages of laws keep both inequalities.
+    """
+    return 1 - (1 - delta) ** 2 / (1 + math.exp(min(epsilon, _LARGEST)))
 
 
 def in_100(probability: float, /) -> str:
@@ -405,7 +418,8 @@ def _released(certificate: Fields) -> Section:
         size = claim("smallest-group", rows=f"{fewest:,}") if fewest else claim("smallest-few")
         rows.append(("Smallest group", size.text))
     parts: list[Any] = [Table(rows, "What the issuer says, and what the certificate holds", kind="about")]
-    said = {"about-how": any(text == NOT_SAID for _, text in about), "changed": certificate.derived}
+    about_how = any(text == NOT_SAID for _, text in about)
+    said = {"review-look": bool(certificate.review), "about-how": about_how, "changed": certificate.derived}
     return Section("released", "What was released", [*parts, *(claim(key) for key, holds in said.items() if holds)])
 
 
@@ -476,7 +490,9 @@ def promise_claims(
         Bar(label="after, at most", value=found.after, text=after, kind="alarm" if alarm else "bar"),
     )
     title = "How likely a reader may take one secret to be; the whole width is certainty"
-    return [told, claim("seen", what=what, seen=in_100(found.seen))], Bars(title=title, bars=bars, largest=1.0)
+    seen = claim("seen", what=what, seen=in_100(found.seen))
+    auc = claim("auc", what=what, auc=f"{_up(largest_auc(epsilon, delta)):g}")
+    return [told, seen, auc], Bars(title=title, bars=bars, largest=1.0)
 
 
 def _two_secrets(certificate: Fields) -> tuple[str, str] | None:
@@ -497,7 +513,8 @@ def _open(certificate: Fields) -> list[str]:
         return found
     secret = shown_names(certificate.secret)
     order = "" if certificate.facts.shuffled else "; the order of the rows"
-    first = [claim("values-told", secret=secret).text, claim("who-is-in", order=order).text]
+    to_all = claim("open-to-all", recipients=shown(certificate.recipients or NOT_SAID))
+    first = [one.text for one in (claim("values-told", secret=secret), claim("who-is-in", order=order), to_all)]
     return [*first, *found, *([] if certificate.rarest is None else [claim("smallest-tells").text])]
 
 
@@ -539,6 +556,20 @@ def _robust(certificate: Fields) -> Section:
     return Section("robust", "How robust the promise is", parts)
 
 
+_SIGN = (
+    ("To make a key", "openssl genpkey -algorithm ed25519 -out KEY.pem"),
+    (
+        "To sign, in Python",
+        'import pandas, pathlib, puffer_frames; key = pathlib.Path("KEY.pem").read_bytes(); '
+        'released = pandas.read_parquet("FILE"); puffer_frames.certificate_of(released).sign(key).attach(released); '
+        'released.puffer.write_parquet("SIGNED.parquet"); '
+        'released.puffer.report("SIGNED.html", file="SIGNED.parquet")',
+    ),
+    ("Of a JSON file", 'puffer_frames.Certificate.load("FILE.json").sign(key).save("FILE.json")'),
+)
+_KEY = ("To see the fingerprint of the key", "openssl pkey -pubin -in KEY.pem -outform DER | sha256sum")
+
+
 def _signature(certificate: Fields, digest: tuple[str, str, bool] | None) -> list[Any]:
     rows = [
         ("This page was made", f"{today()}; puffer_frames {certificate.version}"),
@@ -551,8 +582,9 @@ def _signature(certificate: Fields, digest: tuple[str, str, bool] | None) -> lis
         if not digest[2]:
             rows.append(("Compared with the release", "no: this file may hold other values; the next line checks that"))
     rows.append(("To check its columns and values", f"puffer verify {name}{key}"))
+    rows += [_KEY] if certificate.signature else _SIGN
     return [
-        claim("signed" if certificate.signature else "unsigned"),
+        signed(certificate),
         Table(rows, "To compare with the file that you have"),
         Table([("Decision: publish, or not", ""), ("Name, date, signature", "")], "To sign by hand", kind="sign"),
     ]

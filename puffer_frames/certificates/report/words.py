@@ -44,6 +44,13 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "In other words: if {what} had some outcome with a probability of 10 % under one secret, the probability of "
         "this outcome is at most {seen} % under the other secret of a protected pair.",
     ),
+    "auc": (
+        "proved",
+        "In an attacker's terms: under each belief named here, whoever looks at {what} and guesses which of two "
+        "protected secrets is behind it has, by whatever attack, an AUC of at most {auc} on average (0.5 is a blind "
+        "guess, 1 is always right). The same holds for one secret against any mixture of those that it is protected "
+        "from, and for rare secrets as for others. It is a bound, not a measurement.",
+    ),
     "no-promise": (
         "not covered",
         "No promise: the noise came from a seed, and whoever knows the seed can subtract it. The other figures of "
@@ -83,12 +90,20 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "The values themselves: a released value may be the person's own, or near it. The promise is about {secret} "
         "alone; there is none about anything else.",
     ),
+    "open-to-all": (
+        "not covered",
+        "Open publication: these are rows of single persons, whose values may be their own, so this release alone does "
+        "not make them fit for everybody. That takes anonymisation too: no identifiers, unusual values and "
+        "combinations made coarser or left out, and a test whether persons can be found (ISO/IEC 27559:2022). "
+        "Declared recipients: {recipients}.",
+    ),
     "smallest-group": ("measured", "The rarest secret has at least {rows} rows."),
     "smallest-few": ("measured", "The rarest secret has fewer than 20 rows."),
     "smallest-tells": (
         "not covered",
         "What the size of the smallest group tells: the page says whether it has fewer than 20 rows, or at least 20, "
-        "100 or 1,000. A reader who knows all rows but one may learn the secret of that one from it.",
+        "100 or 1,000, and so of secrets that no attack was tried on. A reader who knows all rows but one may learn "
+        "the secret of that one from it.",
     ),
     # how to use the file
     "use-noise": (
@@ -315,6 +330,11 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "review-said": ("said", "Review date: {text}."),
     "review-unsaid": ("said", "Not said when the release is to be reviewed."),
+    "review-look": (
+        "technical",
+        "At the review date nothing expires by itself: whoever reviews has to look at new rows, at new releases of the "
+        "same persons in the ledger, and at what has become known that readers may know beyond the beliefs named here.",
+    ),
     "recall": (
         "not covered",
         "A release cannot be called back. If the raw table, the key of the noise or the plan become known, or another "
@@ -328,12 +348,14 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     "issuer-unsaid": ("said", "Not said who answers for the release."),
     "signed": (
         "not covered",
-        "The record has an Ed25519 signature, which this page cannot check: use `puffer verify` with the public key of "
-        "the issuer, and take the key from the issuer, not from whoever sent the file.",
+        "Signed in the name of {issuer}, with the Ed25519 key {key}. This page cannot check that: take the public key, "
+        "KEY.pem, from the issuer, not from whoever sent the file, compare its fingerprint with this one, and use "
+        "`puffer verify`, which must say “intact”.",
     ),
     "unsigned": (
         "not covered",
-        "Unsigned: cannot be trusted. Nothing would show that somebody changed this certificate.",
+        "Unsigned: cannot be trusted. Nothing would show that somebody changed this certificate. What is missing is a "
+        "signature with the issuer's Ed25519 key; write the file and this page again once it is signed.",
     ),
     # the ledger
     "ledger-total": ("proved", "All releases of this data set in the ledger together: {total} ({rule})."),

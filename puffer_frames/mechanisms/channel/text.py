@@ -10,7 +10,7 @@ import numpy as np
 
 from puffer_frames.certificates.build import absent_secrets, left_out, seen, weak
 from puffer_frames.certificates.facts import Prepared
-from puffer_frames.certificates.sentences import say
+from puffer_frames.certificates.sentences import say, say_levels
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.certificates.text import COSTS, odds_of
 from puffer_frames.loss.outcome import Verification, measured_text
@@ -120,7 +120,8 @@ def _not_covered(plan: ChannelFit, release: Release) -> Iterator[Statement]:
         yield say("one-confidence")
     yield say("other-knowledge")
     if not plan.column.public:
-        yield say("channel-levels")
+        names, declared = plan.request.public, plan.request.declared
+        yield say_levels([name for name in names if name not in declared] or names, declared)
     if plan.options.publish_matrix:
         yield say("channel-matrix")
     if printed := [word for word in ("expected_error", "lower_bound") if word in release.asked.publish]:

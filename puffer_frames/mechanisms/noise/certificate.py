@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import starmap
 from typing import Any, cast
 
@@ -405,7 +406,8 @@ def _done(facts: ReleaseFacts) -> Iterator[Statement]:
         bare = [name for name, choice in facts.choices.items() if not choice.scale]
         yield from (say("without-noise", what=shown(name)) for name in bare)
     if facts.request.domain:
-        yield say("clipped", ends="; ".join(starmap(ends_text, facts.request.domain.items())))
+        ends = starmap(partial(ends_text, dates=facts.release.asked.days), facts.request.domain.items())
+        yield say("clipped", ends="; ".join(ends))
     if facts.ranged:
         yield say("clipped-to-range", what=shown_names(facts.ranged))
     yield from _remapped(facts)

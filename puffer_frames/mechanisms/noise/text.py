@@ -52,16 +52,22 @@ def strata_rows(plan: NoiseFit, strata: StrataChoices, /) -> Rows:
             rows.append((f"error of {shown(name)}", f"{plan.expected_error[name]:.6g} ({of_all})"))
         if not plan.is_joint:
             rows += _loss_rows(plan, choice, of=shown(name))
-    return [*rows, *(_loss_rows(plan, next(iter(plan.choices.values())), of="a row") if plan.is_joint else [])]
+    return [
+        *rows,
+        *(
+            _loss_rows(plan, next(iter(plan.choices.values())), of="a unit" if plan.request.unit else "a row")
+            if plan.is_joint
+            else []
+        ),
+    ]
 
 
 def _loss_rows(plan: NoiseFit, choice: Choice, *, of: str) -> Rows:
-    delta = plan.request.target.delta
     strata = plan.strata
     enough = strata is not None and bool(strata.small) and len(strata.small) + len(strata.unbound) < len(strata.choices)
     where = "in any stratum" + " of enough rows" * enough
     return [
-        (f"{belief} belief", f"measured: {measured_text(found, delta=delta)} of {of} {where}")
+        (f"{belief} belief", f"measured: {_loss_text(plan, found)} of {of} {where}")
         for belief, found in choice.verified.items()
     ]
 
@@ -140,13 +146,26 @@ def _repeats_rows(plan: NoiseFit) -> Rows:
     if repeats.releases > 1:
         factor = f"each scale is {repeats.of_releases(plan.request.noise):,.6g} times that of a single release"
         rows.append(("releases", f"{repeats.releases:,} with these scales have the guarantee together; {factor}"))
-    measured = ["one row of a unit"] * (repeats.shares > 1) + ["all rows of a unit together"] * repeats.composed
+    measured = ["all rows of a unit together"] * (repeats.shares > 1 or repeats.composed)
     measured += ["all noisy copies together"] * (repeats.copies > 1)
     return [*rows, ("losses below", f"of {', '.join(measured)}")] if measured else rows
 
 
+def _loss_text(plan: NoiseFit, found: Verification, *, any_law: bool = False) -> str:
+    """What is lost of one row; of a unit whose rows share epsilon a bound for all of its rows."""
+    target, repeats = plan.request.target, plan.request.repeats
+    if repeats.shares > 1:
+        pure = repeats.of_unit(found.pure_loss.upper, any_law=any_law)
+        stick = repeats.of_unit(found.hockey_stick.upper, any_law=any_law, delta=1.0)
+        share = repeats.shares * found.epsilon
+        if math.isnan(pure):  # the noise is for the range, whatever the law
+            pure, stick = share, target.delta
+        found = Verification.proved(pure=pure, delta=stick, epsilon=share)
+    return measured_text(found, delta=target.delta)
+
+
 def _column_rows(plan: NoiseFit, name: str, choice: Choice) -> list[tuple[str, str]]:
-    scale, published, delta = choice.scale, choice.published_scale, plan.request.target.delta
+    scale, published = choice.scale, choice.published_scale
     exact = "smallest confirmed" if plan.calibration == "exact" else "published, raised where not confirmed"
     if plan.is_joint:
         rests = "a coupling of whole rows" if choice.theorem.coupled else "the smallest confirmed sum found"
@@ -181,8 +200,8 @@ def _column_rows(plan: NoiseFit, name: str, choice: Choice) -> list[tuple[str, s
         binds = ", binds" if others and need > max(others) else ""
         verb = "needs" if plan.calibration == "exact" and not plan.is_joint else "confirms"
         measured = choice.verified.get(belief)
-        loss = "" if measured is None else f"; measured: {measured_text(measured, delta=delta)}"
-        together = " of a row, all columns together" * plan.is_joint
+        loss = "" if measured is None else f"; measured: {_loss_text(plan, measured)}"
+        together = f" of {'a unit' if plan.request.unit else 'a row'}, all columns together" * plan.is_joint
         text = f"{verb} {need:.6g}{binds}{loss}{together}"
         rows.append((f"{belief} belief", text if measured else "proved by the theorem"))
     if choice.left_out is not None:
@@ -224,7 +243,6 @@ def _remap_rows(plan: NoiseFit, name: str, choice: Choice) -> list[tuple[str, st
 
 def _wider_text(plan: NoiseFit, choice: Choice) -> str:
     """The loss at the scale: of the observed law, of those that the table does not refute, of any."""
-    delta = plan.request.target.delta
     several = len(plan.request.public) > 1
     bounds = "the domain" if set(plan.request.domain) == set(plan.request.public) else "the range"
     found = {"under the observed law": choice.observed} | {
@@ -235,7 +253,8 @@ def _wider_text(plan: NoiseFit, choice: Choice) -> str:
         )
     }
     texts = [
-        f"{words}: " + ("not measured" if each is None else measured_text(each, delta=delta))
+        f"{words}: "
+        + ("not measured" if each is None else _loss_text(plan, each, any_law=words.startswith("under any law")))
         for words, each in found.items()
     ]
     return "; ".join(texts) + (" (of this column alone)" if several else "")
@@ -246,7 +265,7 @@ def _observed_text(plan: NoiseFit, choice: Choice) -> str:
     found = choice.observed
     if found is None:
         return "not measured: too many pairs of secrets"
-    loss = f"measured: {measured_text(found, delta=plan.request.target.delta)}"
+    loss = f"measured: {_loss_text(plan, found)}"
     if len(plan.request.public) > 1:
         return f"{loss} of this column alone"
     confirmed = found.confirms(target_of(plan))
@@ -259,7 +278,7 @@ def _published_text(plan: NoiseFit, choice: Choice) -> str:
     repeats = plan.request.repeats
     target = target_of(plan).share(repeats.measured)  # of the theorem's scale the loss is that of one row
     refuted = choice.published_loss.refutes(target)
-    loss = measured_text(choice.published_loss, delta=plan.request.target.delta) + " (of one row)" * repeats.composed
+    loss = _loss_text(plan, choice.published_loss) + " (of one row)" * repeats.composed
     confirmed = choice.published_loss.confirms(target)
     verdict = "NOT private" if refuted else "sound" if confirmed else "sound up to rounding"
     published_for = plan.request.noise == PUBLISHED_FOR

@@ -54,6 +54,7 @@ from puffer_frames.noise.channel import TOTAL_BITS, Integers, JointLevels, looke
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.noise.stream import Rows as RowNumbers
 from puffer_frames.numbers.arguments import Target
+from puffer_frames.numbers.presentation import listed
 from puffer_frames.numbers.threads import each_of, one_blas_thread, watched
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
@@ -344,7 +345,7 @@ _WIDE = 100
 """Tables of more columns have few trees, too: the information of each pair of columns is computed for each tree."""
 _SIMULATED, _FEW_SIMULATED = 60_000, 20_000
 """Rows that contexts and base tables are found from; of small tables fewer."""
-_MOST_NAMED = 6
+MOST_NAMED = 6
 """Secrets that a sentence names."""
 _UNCHANGED = 0.01
 """A release in which fewer cells are others is nearly the table itself."""
@@ -569,8 +570,7 @@ class TableFit(Fitted[CodedRows]):
     @property
     def unattacked_words(self) -> str:
         """Their names, of many the first."""
-        more = f" and {len(self.unattacked) - _MOST_NAMED} more" * (len(self.unattacked) > _MOST_NAMED)
-        return ", ".join(map(repr, self.unattacked[:_MOST_NAMED])) + more
+        return listed(list(map(repr, self.unattacked)), most=MOST_NAMED)
 
     @property
     def changes(self) -> Mapping[str, Change]:

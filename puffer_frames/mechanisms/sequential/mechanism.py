@@ -11,7 +11,8 @@ import numpy as np
 
 from puffer_frames.certificates.fields import WholeTable
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.certificates.sentences import say
+from puffer_frames.certificates.report.page import largest_auc
+from puffer_frames.certificates.sentences import say, say_levels
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.errors import ArgumentError, WeakGuaranteeWarning, warn
 from puffer_frames.frames.columns import NativeFrame, check_rows, not_found
@@ -46,6 +47,7 @@ from puffer_frames.mechanisms.sequential.fitted import (
     FEWEST_HELD,
     LEAST_SHARE,
     MOST_HELD,
+    MOST_NAMED,
     WARNED,
     TableFit,
     below,
@@ -63,6 +65,7 @@ from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.presentation import (
     Rows,
     at_most,
+    listed,
     odds_text,
     pairs_text,
     plain,
@@ -75,6 +78,7 @@ from puffer_frames.priors.summary import typed
 from puffer_frames.scales.cautions import (
     MOVED,
     moved_text,
+    size_text,
     warn_of_few_rows,
     warn_of_moved,
     warn_of_strange,
@@ -140,8 +144,8 @@ def _statements(plan: TableFit, release: Release) -> Iterator[Statement]:
     if plan.reader_loss:
         yield say("channel-unlike")
     declared = plan.request.declared
-    if any(column.is_in_cells or column.name not in declared for column in plan.columns):
-        yield say("channel-levels")
+    if learned := [one.name for one in plan.columns if one.is_in_cells or one.name not in declared]:
+        yield say_levels(learned, declared)
     yield from release.said(cast(Fitted[Any], plan))
     if release.batch is not None:
         yield say("table-other-rows")
@@ -166,9 +170,12 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
     if plan.held is None:
         yield say("table-unattacked")
         return
+    allowed = f"{rounded_up(largest_auc(plan.request.target.epsilon), digits=3):g}"
     if plan.unattacked:
+        rare = [f"{one!r} ({size_text(plan.rows_per_secret[one])})" for one in plan.unattacked]
         rows = math.ceil(FEWEST_HELD / min(plan.options.holdout, MOST_HELD / plan.rows))
-        yield say("table-few-attacked", secrets=shown(plan.unattacked_words), held=FEWEST_HELD, rows=f"{rows:,}")
+        named = shown(listed(rare, most=MOST_NAMED))
+        yield say("table-few-attacked", secrets=named, allowed=allowed, held=FEWEST_HELD, rows=f"{rows:,}")
     if plan.is_exceeded:
         yield say("table-exceeds")
     least = math.floor(100 * plan.held.shown) / 100
@@ -180,17 +187,12 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
         attackers=len(plan.held.attacks),
         auc=f"{rounded_up(max(plan.held.best), digits=2):g}",
         raw=f"{max(plan.held.raw):.2f}",
-        allowed=f"{rounded_up(largest_auc(plan.request.target.epsilon), digits=3):g}",
+        allowed=allowed,
         shown=f"prove that some rows lose {least:g} or more"
         if least
         else "do not prove a loss of 0.01 or more, but an AUC above 0.5 hints at one",
         confidence=confidence,
     )
-
-
-def largest_auc(epsilon: float, /) -> float:
-    """The largest AUC of any guess between two laws whose log-ratio is at most epsilon."""
-    return 1 / (1 + math.exp(-epsilon))
 
 
 def _done(plan: TableFit) -> Iterator[Statement]:
