@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from puffer_frames.certificates.fields import Fields
-from puffer_frames.certificates.report.checklist import COMPOSING
+from puffer_frames.certificates.report.checklist import COMPOSING, trusted
 from puffer_frames.certificates.report.page import certificate_page
 from puffer_frames.certificates.report.words import NOT_SAID, claim, stated
 from puffer_frames.certificates.statement import of_given, of_kind
@@ -336,7 +336,7 @@ def _model(certificate: Fields) -> dict[str, Node]:
     """Who is trusted, and how often is released."""
     return {
         "model_name": "Central",
-        "actors": _lines([claim("central").text, *(str(one) for one in stated(certificate, _BELIEFS))]),
+        "actors": _lines([trusted(certificate).text, *(str(one) for one in stated(certificate, _BELIEFS))]),
         "release_type": "Many releases" if certificate.releases > 1 else "One release",
         "release_type_details": _lines([one.text for one in stated(certificate, COMPOSING)]),
         "data_source_type": "Static",

@@ -128,10 +128,10 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "table-attacks": (
         "measured",
-        "{attackers} attackers, fixed beforehand, guessed the secrets of {rows} rows that the network was not fitted "
-        "to{some}. From the release the best had an AUC of {auc} (0.5 is a blind guess, 1 is always right); from the "
-        "raw columns, {raw}. If the network were the truth, no attacker could have an AUC above {allowed}. With "
-        "{confidence} % confidence, these attacks {shown}. Other attackers may do better.",
+        "{attackers} attackers, fixed beforehand, guessed the secrets of {rows} rows: about half of those that the "
+        "network was not fitted to{some}; attackers could learn from the other half. From the release the best had an "
+        "AUC of {auc} (0.5 is a blind guess, 1 is always right); from the raw columns, {raw}. If the network were the "
+        "truth, no attacker could have an AUC above {allowed}. {shown} Other attackers may do better.",
     ),
     "table-few-attacked": (
         "not covered",
@@ -206,7 +206,8 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "table-numbers": (
         "done",
-        "Of {what} a cell of values was drawn, and one value of the cell is released: exact values are not kept.",
+        "Of {what} a cell of values was drawn. One value is released for all values of a cell, and may by chance be "
+        "the person's own.",
     ),
     "table-other-rows": (
         "done",
@@ -224,7 +225,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "beliefs": (
         "assumed",
         "The guarantee covers readers who believe that the distribution of the true values behind the released ones, "
-        "given each secret{strata}, is {beliefs}. It covers no other reader.",
+        "given each secret{strata}, is {beliefs}. Epsilon holds for no other reader.",
     ),
     "units": ("assumed", "Units are independent of one another. All rows of a person belong to one unit."),
     "draw": ("assumed", "One row of each unit is drawn at random for the answers: a sum is over units, not over rows."),
@@ -481,7 +482,8 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "per-record": ("not covered", "Several records of one person: the guarantee is for one record."),
     "learned": (
         "not covered",
-        "What the numbers printed here tell: scale and losses were computed from the table.",
+        "What the numbers printed here tell: {what} were computed from the true rows, and are not protected "
+        "themselves. A reader who knows all rows but one may learn something about the last one from them.",
     ),
     "one-release": (
         "not covered",
@@ -496,7 +498,9 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "other-columns": (
         "not covered",
-        "A release of another column of the same records: two columns can tell together what neither tells alone.",
+        "A release of another column of the same records: two columns can tell together what neither tells alone, and "
+        "files can be joined row by row if their rows have the same order or share a kept key. The promise of a "
+        "release is about its own columns alone.",
     ),
     "other-answers": ("not covered", "A release of anything else about the same {rows}."),
     "nulls": (

@@ -226,7 +226,8 @@ class Release:
     def said(self, fitted: Fitted[Any], /) -> Iterator[Statement]:
         """The sentences that the certificate of any release of one value of a record has, whatever the mechanism."""
         request, batch = fitted.request, self.batch
-        yield from (say("records"), say("other-columns"), say("per-record"), say("learned"))
+        yield from (say("records"), say("other-columns"), say("per-record"))
+        yield say("learned", what="scale and losses" if fitted.scales else "losses and what was measured")
         if batch is not None:
             yield say("other-rows")
             yield from (say("observed-exceeds", what=name, found=found) for name, found in batch.exceeded.items())

@@ -1,6 +1,7 @@
 """No sentence that a report adds appears where it is not true: every one, held against a table."""
 
 import hashlib
+import math
 import re
 from dataclasses import replace
 
@@ -28,6 +29,7 @@ WORDS = {
     "word-belief": ("belief", r"\bbelie[fv]"),
     "word-law": ("law", r"\blaws?\b"),
     "word-network": ("network", r"\bnetwork"),
+    "word-plan": ("plan", r"\bplans?\b"),
     "word-quilt": ("quilt", r"\bquilt"),
     "word-epsilon": ("epsilon", r"\bepsilon"),
     "word-delta": ("delta", r"\bdelta"),
@@ -38,7 +40,7 @@ TOLD = {
     *("ledger-total", "ledger-unknown", "ledger-lacks", "ledger-only"),
     *("recipients-said", "law-said", "review-said", "review-look"),
     *("use-heavy", "use-response-strata", "use-matrix", "use-shares", "use-mean", "use-table"),
-    *("use-margins", "use-no-margins", "smallest-few", "less-sure"),
+    *("use-margins", "use-no-margins", "smallest-few", "less-sure", "sure-network", "audit-none-beside"),
 }
 """Those that the certificates of cases cannot have: tested with what a report is told, here and in test_report.py."""
 ALWAYS = {
@@ -54,6 +56,17 @@ def drowned(name):
 
 def private(c, name):
     return name not in SEEDED
+
+
+def keys(name):
+    return {one.key for one in certificate_of_case(name).statements}
+
+
+def weaker(name):
+    """Whether a release of rows has limits under other laws, above what was asked for."""
+    found = certificate_of_case(name)
+    losses = [loss for each in found.wider.values() for loss in each.values()]
+    return not found.answers and any((found.delta or found.epsilon) < loss < math.inf for loss in losses)
 
 
 def answers(c, name):
@@ -76,6 +89,13 @@ TABLE = {key: lambda c, name: True for key in ALWAYS} | {
     **dict.fromkeys(("seen", "auc"), private),
     "no-end": private,
     "sure": lambda c, name: private(c, name) and not headline(certificate_of_case(name)).exceeds,
+    "sure-records": lambda c, name: (
+        private(c, name) and not headline(certificate_of_case(name)).exceeds and bool(keys(name) & {"records", "units"})
+    ),
+    "weaker-limits": lambda c, name: private(c, name) and weaker(name),
+    "far-exponent": lambda c, name: (
+        (weaker(name) and not c.get("delta")) or "joint-any-law" in keys(name) or name == "labels, delta"
+    ),
     "not-dp": private,
     "not-anonymous": lambda c, name: private(c, name) and not answers(c, name),
     **{key: lambda c, name: not answers(c, name) for key in ("values-told", "who-is-in", "open-to-all", "identity")},
@@ -130,7 +150,7 @@ TABLE = {key: lambda c, name: True for key in ALWAYS} | {
 
 def pattern(key):
     """A sentence with anything in its braces; none that is nothing but what it is told."""
-    parts = re.split(r"\{\w+\}", REPORT_SENTENCES[key][1].replace("{order}.", ""))
+    parts = re.split(r"\{\w+\}", re.sub(r"\{order\}\.|\{rare\}|\{also\}", "", REPORT_SENTENCES[key][1]))
     return re.compile(".+?".join(map(re.escape, parts)))
 
 
@@ -171,6 +191,10 @@ def test_what_a_report_is_told(tmp_path):
     assert page.row("Intended use")[1] == "teaching (said)"
     assert page.row("Who answers for it")[1] == "Office for tests; office@example.org. (said)"
     assert page.row("Why this epsilon")[1] == "The committee chose it. (said)"
+    incident = page.row("After the release, and in an incident")[1]
+    assert "the key of the noise or the plan" in incident
+    assert "tell the contact, office@example.org, who decides" in incident
+    assert "the published condition asks for more than is needed here, by a factor of" in page.text
 
 
 def test_a_signature_is_named_and_not_called_good(tmp_path):
@@ -182,7 +206,7 @@ def test_a_signature_is_named_and_not_called_good(tmp_path):
     assert not pattern("unsigned").search(page.text)
     assert "To sign, in Python" not in page.text
     public = signing.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-    assert f"the Ed25519 key sha256 {hashlib.sha256(public).hexdigest()[:16]}…." in page.text
+    assert f"the Ed25519 key sha256 {hashlib.sha256(public).hexdigest()}." in page.text
     assert page.row("To see the fingerprint of the key") == ["openssl pkey -pubin -in KEY.pem -outform DER | sha256sum"]
     replace(signed, signed_by=None).report(tmp_path / "report.html", overwrite=True)  # of an earlier version
     assert "key that the record does not name" in (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -207,6 +231,7 @@ def test_what_review_and_open_publication_mean(tmp_path):
         assert bool(pattern("review-look").search(text)) == found
         assert ("Declared recipients: two universities." in text) == found
         assert ("Declared recipients: not said." in text) != found
+        assert ("Decision: hand over to the recipients named above, or not" in text) == found
 
 
 def test_a_withdrawn_release_counts_no_longer(tmp_path):

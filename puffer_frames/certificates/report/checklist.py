@@ -9,7 +9,6 @@ from puffer_frames.certificates.report.columns import channel_groups
 from puffer_frames.certificates.report.words import Claim, claim, stated
 from puffer_frames.certificates.statement import of_kind
 from puffer_frames.certificates.text import BELIEVED, scale_text
-from puffer_frames.frames.stamps.fingerprint import fingerprint_text
 from puffer_frames.numbers.presentation import listed, pairs_text, plain, rounded_up, shown, shown_names
 
 COMPOSING = (
@@ -63,7 +62,7 @@ def checklist(certificate: Fields, /, *, justification: str | None, audit: Claim
         ("Laws beyond those of these rows", "ISO 6.2, 7.3", _population(certificate)),
         ("Unprotected data", "NIST; ISO 7.2", _unprotected(certificate)),
         ("Identifiability", "ISO 8.2.2", [] if certificate.answers else [claim("identity")]),
-        ("Trust model", "NIST", [claim("central")]),
+        ("Trust model", "NIST", [trusted(certificate)]),
         ("Side channels", "NIST", _side_channels(certificate)),
         ("Post-processing", "NIST", _after(certificate)),
         ("Bias", "NIST", _bias(certificate)),
@@ -74,7 +73,7 @@ def checklist(certificate: Fields, /, *, justification: str | None, audit: Claim
         (
             "After the release, and in an incident",
             "ISO 9.3, 9.4",
-            [_said(certificate.review, "review"), claim("recall")],
+            [_said(certificate.review, "review"), _incident(certificate)],
         ),
     ]
     said = {one.text for one in certificate.statements}
@@ -98,11 +97,26 @@ def _said(text: str | None, key: str) -> Claim:
     return claim(f"{key}-said", text=shown(text)) if text else claim(f"{key}-unsaid")
 
 
+def trusted(certificate: Fields, /) -> Claim:
+    """Who is, and with what."""
+    return claim("central", key=_key(certificate))
+
+
+def _key(certificate: Fields) -> str:
+    """Of what the key is that it was drawn with."""
+    return "noise" if any(certificate.scales.values()) else "release"
+
+
+def _incident(certificate: Fields) -> Claim:
+    contact = f"the contact, {shown(certificate.contact)}" if certificate.contact else "whoever signed for it"
+    return claim("recall", key=_key(certificate), contact=contact)
+
+
 def signed(certificate: Fields, /) -> Claim:
     """Whether it is, and with whose key."""
     if not certificate.signature:
         return claim("unsigned")
-    key = fingerprint_text(certificate.signed_by) if certificate.signed_by else "that the record does not name"
+    key = f"sha256 {certificate.signed_by}" if certificate.signed_by else "that the record does not name"
     return claim("signed", issuer=shown(certificate.issuer or "an issuer that is not named"), key=key)
 
 

@@ -30,7 +30,7 @@ _CHANGED_HEADS = (
     "For the secret with most changes",
     "Numbers move from cell to cell by, on average",
 )
-_ANY_LEVELS = "any law of these levels (pure loss)"
+ANY_LEVELS = "any law of these levels (pure loss)"
 _OF_ROWS = "the frequencies of these rows"
 _MOST_NAMES = 40
 MOST_FIGURES, _MOST_USELESS = 3, 6
@@ -169,7 +169,7 @@ def robustness(certificate: Fields, /) -> list[tuple[str, float, str]]:
     ranges = f"domain, or the range of the table{of_plan}" if of_plan else "range or domain"
     named = {
         "population": f"every law that the table{of_plan} does not refute at 95 %",
-        "any law": _ANY_LEVELS if channel else f"any law on the {ranges}",
+        "any law": ANY_LEVELS if channel else f"any law on the {ranges}",
     }
     for word, laws in named.items():
         losses = [found[word] for found in certificate.wider.values() if word in found]
@@ -188,7 +188,7 @@ def robustness(certificate: Fields, /) -> list[tuple[str, float, str]]:
     caps = [found.get("cap") for found in certificate.channels.values()]
     if caps and channel and not any("any law" in found for found in certificate.wider.values()):
         cap = math.inf if None in caps else max(float(cap) for cap in caps if cap is not None)
-        rows.append((_ANY_LEVELS, *at_most(cap)))
+        rows.append((ANY_LEVELS, *at_most(cap)))
     return rows
 
 
@@ -199,7 +199,7 @@ def robustness_figure(certificate: Fields, /) -> Bars | None:
     rows = [
         (laws, value, text.partition(",")[0])
         for laws, value, text in robustness(certificate)
-        if not (math.isnan(value) or (aside and laws == _ANY_LEVELS))
+        if not (math.isnan(value) or (aside and laws == ANY_LEVELS))
     ]
     asked = certificate.delta or certificate.epsilon
     return None if len(rows) < 2 else loss_figure(f"{what} under wider laws", rows, asked=asked)

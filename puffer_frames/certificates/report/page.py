@@ -13,6 +13,7 @@ from puffer_frames.certificates.about import today
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.checklist import checklist, signed
 from puffer_frames.certificates.report.columns import (
+    ANY_LEVELS,
     column_heads,
     column_rows,
     error_figures,
@@ -167,8 +168,10 @@ def _total(ledger: Any, dataset: str) -> Claim:
     return claim("ledger-total", total=total, rule=found.rule)
 
 
-def audit_claim(audit: object, /) -> Claim:
+def audit_claim(audit: object, /, *, attacked: bool) -> Claim:
     """Whether a test passed; nothing else of it, as its figures are not for the public.
+
+    - `attacked`: Whether the page tells of other attacks.
 
     Raises
     ------
@@ -176,7 +179,7 @@ def audit_claim(audit: object, /) -> Claim:
         For what has no `passed` that is true or false.
     """
     if audit is None:
-        return claim("audit-none")
+        return claim("audit-none-beside" if attacked else "audit-none")
     passed = getattr(audit, "passed", None)
     if not isinstance(passed, bool):
         raise ArgumentTypeError(
@@ -335,7 +338,7 @@ def certificate_page(
         For a ledger, a test or a justification that cannot be.
     """
     _check_text(justification)
-    tested = audit_claim(audit)
+    tested = audit_claim(audit, attacked=bool(stated(certificate, ("table-attacks",))))
     others = releases_of(certificate, ledger)
     notice = " ".join(one.text for one in stated(certificate, ("warning-seed",)))
     warnings = [text for text in warning_texts(certificate) if text != notice]  # the first line has that one
@@ -383,6 +386,7 @@ _WORDS = {
     "belief": ("belief", r"beliefs?|believes?"),
     "law": ("law", r"laws?"),
     "network": ("network", r"networks?"),
+    "plan": ("plan", r"plans?"),
     "quilt": ("quilt", r"quilts?"),
     "epsilon": ("epsilon", r"epsilons?"),
     "delta": ("delta", r"deltas?"),
@@ -439,18 +443,34 @@ def _promise(certificate: Fields) -> Section:
         whom=whom,
         secrets=_two_secrets(certificate),
         alarm=most.exceeds,
+        network=bool(certificate.table),
     )
     parts = [
         figure,
         meaning[:1].upper() + meaning[1:] + ".",
-        *stated(certificate, BELIEVED),
-        *([] if most.exceeds else [claim("sure" if is_proved(certificate) else "less-sure")]),
+        " ".join(one.text for one in [*stated(certificate, BELIEVED), *_weaker(certificate)]),
+        *([] if most.exceeds else [" ".join(one.text for one in _sure(certificate))]),
         *([] if math.isinf(most.epsilon) else said),
         *stated(certificate, _TRIED),
         claim("no-end"),
         " ".join(claim(key).text for key in ("not-dp", "not-anonymous")[: 2 - certificate.answers]),
     ]
     return Section("promise", "The promise", parts, "lead alarm" if most.exceeds else "lead")
+
+
+def _weaker(certificate: Fields) -> list[Claim]:
+    """That other readers have weaker limits, where the page has such."""
+    asked, believed = certificate.delta or certificate.epsilon, stated(certificate, ("beliefs",))
+    weaker = believed and any(asked < loss < math.inf for _, loss, _ in robustness(certificate))
+    return [claim("weaker-limits")] * bool(weaker)
+
+
+def _sure(certificate: Fields) -> list[Claim]:
+    """How sure the promise is, and what may break it."""
+    rows = [key for key in ("records", "units") if stated(certificate, (key,))]
+    network = [claim("sure-network")] * bool(certificate.table)
+    first = claim("sure" if is_proved(certificate) else "less-sure")
+    return [first, *(claim("sure-records", rows=key) for key in rows), *network]
 
 
 def promise_claims(
@@ -464,6 +484,7 @@ def promise_claims(
     whom: str = "",
     secrets: tuple[str, str] | None = None,
     alarm: bool = False,
+    network: bool = False,
 ) -> tuple[list[Claim], Bars]:
     """The promise by an example of one person, and its figure: what a reader holds before and after.
 
@@ -472,6 +493,7 @@ def promise_claims(
     - `whom`: Of whom the reader knows nothing else; by default of one record or unit.
     - `secrets`: Two that are compared.
     - `alarm`: Whether it is more than was asked for.
+    - `network`: Whether the beliefs are networks.
     """
     whom = whom or f"of one {shown(unit) if unit else 'record'}"
     if given:
@@ -491,7 +513,8 @@ def promise_claims(
     )
     title = "How likely a reader may take one secret to be; the whole width is certainty"
     seen = claim("seen", what=what, seen=in_100(found.seen))
-    auc = claim("auc", what=what, auc=f"{_up(largest_auc(epsilon, delta)):g}")
+    rare = " (where the network is least reliable)" * network
+    auc = claim("auc", what=what, auc=f"{_up(largest_auc(epsilon, delta)):g}", rare=rare)
     return [told, seen, auc], Bars(title=title, bars=bars, largest=1.0)
 
 
@@ -515,7 +538,8 @@ def _open(certificate: Fields) -> list[str]:
     order = "" if certificate.facts.shuffled else "; the order of the rows"
     to_all = claim("open-to-all", recipients=shown(certificate.recipients or NOT_SAID))
     first = [one.text for one in (claim("values-told", secret=secret), claim("who-is-in", order=order), to_all)]
-    return [*first, *found, *([] if certificate.rarest is None else [claim("smallest-tells").text])]
+    also = ", and so of secrets that no attack was tried on" * bool(stated(certificate, ("table-few-attacked",)))
+    return [*first, *found, *([] if certificate.rarest is None else [claim("smallest-tells", also=also).text])]
 
 
 def _use(certificate: Fields) -> list[Any]:
@@ -533,7 +557,7 @@ def _columns(certificate: Fields) -> Section:
     if certificate.scales:
         caption += "; spread and error of a constant are estimated from the released values"
     if certificate.changed:
-        caption = "Under the fitted network. Numbers are grouped into cells; a change is a move to another cell"
+        caption = "Under the fitted network. Numbers are grouped into cells; changes are counted between cells only"
     parts = [
         Table(column_rows(certificate), caption, column_heads(certificate), "numbers"),
         *stated(certificate, ("table-changed",)),
@@ -552,7 +576,10 @@ def _robust(certificate: Fields) -> Section:
         what, meaning = "delta at this epsilon", ""
     caption = f"The largest {what} {of}, rounded up{meaning}"
     rows = Table([(laws, text) for laws, _, text in found], caption, ("Under", "Lost"), "fit")
-    parts = [robustness_figure(certificate), rows, *stated(certificate, _ROBUST)]
+    wider = [loss for laws, loss, _ in found if laws == ANY_LEVELS or not certificate.delta]
+    far = any(certificate.epsilon < loss < math.inf for loss in wider) or stated(certificate, ("joint-any-law",))
+    said = [claim("far-exponent")] * bool(far and not certificate.table)  # a sentence on whole tables has it
+    parts = [robustness_figure(certificate), rows, *said, *stated(certificate, _ROBUST)]
     return Section("robust", "How robust the promise is", parts)
 
 
@@ -583,10 +610,12 @@ def _signature(certificate: Fields, digest: tuple[str, str, bool] | None) -> lis
             rows.append(("Compared with the release", "no: this file may hold other values; the next line checks that"))
     rows.append(("To check its columns and values", f"puffer verify {name}{key}"))
     rows += [_KEY] if certificate.signature else _SIGN
+    decision = "hand over to the recipients named above" if certificate.recipients else "publish"
+    decision = f"Decision: {decision}, or not"
     return [
         signed(certificate),
         Table(rows, "To compare with the file that you have"),
-        Table([("Decision: publish, or not", ""), ("Name, date, signature", "")], "To sign by hand", kind="sign"),
+        Table([(decision, ""), ("Name, date, signature", "")], "To sign by hand", kind="sign"),
     ]
 
 

@@ -49,22 +49,34 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "In an attacker's terms: under each belief named here, whoever looks at {what} and guesses which of two "
         "protected secrets is behind it has, by whatever attack, an AUC of at most {auc} on average (0.5 is a blind "
         "guess, 1 is always right). The same holds for one secret against any mixture of those that it is protected "
-        "from, and for rare secrets as for others. It is a bound, not a measurement.",
+        "from, and for rare secrets{rare} as for others. It is a bound, not a measurement.",
     ),
     "no-promise": (
         "not covered",
         "No promise: the noise came from a seed, and whoever knows the seed can subtract it. The other figures of "
         "this report are those of noise that nobody could draw again.",
     ),
+    "weaker-limits": (
+        "not covered",
+        "For others there are at best the weaker limits under “How robust the promise is”.",
+    ),
     "sure": (
         "proved",
         "How sure: the bound is proved for readers with these beliefs, and it allows for what the computer rounds. "
-        "A reader who knows more is not covered; nothing here tests whether there is one.",
+        "A reader who knows more is not one of them; nothing here tests whether there is one.",
     ),
     "less-sure": (
         "measured",
         "How sure: the bound was computed for readers with these beliefs, but is not proved throughout: for such "
-        "noise, or for laws that only a plan file has, there is no proof. A reader who knows more is not covered.",
+        "noise, or for laws that only a plan file has, there is no proof. A reader who knows more is not one of them.",
+    ),
+    "sure-records": (
+        "assumed",
+        "The bound takes {rows} to be independent of one another: those of one family or household may break it.",
+    ),
+    "sure-network": (
+        "measured",
+        "Under other networks the promise may be weaker: see “How robust the promise is”.",
     ),
     "no-end": (
         "proved",
@@ -102,8 +114,7 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     "smallest-tells": (
         "not covered",
         "What the size of the smallest group tells: the page says whether it has fewer than 20 rows, or at least 20, "
-        "100 or 1,000, and so of secrets that no attack was tried on. A reader who knows all rows but one may learn "
-        "the secret of that one from it.",
+        "100 or 1,000{also}. A reader who knows all rows but one may learn the secret of that one from it.",
     ),
     # how to use the file
     "use-noise": (
@@ -203,6 +214,7 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "not covered",
         "The frame or file with this certificate was changed after the release: this report is about the release.",
     ),
+    "far-exponent": ("technical", "An exponent far above epsilon gives no practical protection."),
     # where the noise drowns the values
     "useless": (
         "measured",
@@ -243,6 +255,11 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "technical",
         "Values around the hidden one, in time or in a network. Once they are known, values beyond tell no more of it: "
         "only what lies between has to be hidden.",
+    ),
+    "word-plan": (
+        "technical",
+        "What was computed from the table for the release: the noise or the probabilities, and exact statistics of "
+        "every secret. It is not published.",
     ),
     "word-epsilon": (
         "technical",
@@ -294,7 +311,7 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "central": (
         "assumed",
-        "Central: whoever made the release held the raw table and the key of the noise, and is trusted with both.",
+        "Central: whoever made the release held the raw table and the key of the {key}, and is trusted with both.",
     ),
     "machine": (
         "not covered",
@@ -312,6 +329,10 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "record.",
     ),
     "audit-none": ("not covered", "No audit of the release against its table was given to this report."),
+    "audit-none-beside": (
+        "not covered",
+        "Besides the attacks above, no audit of the release against its table was given to this report.",
+    ),
     "audit-passed": ("measured", "A test of the release against its table ({kind}) passed."),
     "audit-failed": ("measured", "A test of the release against its table ({kind}) FAILED: do not publish it."),
     "recipients-said": ("said", "{text}"),
@@ -337,8 +358,9 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "recall": (
         "not covered",
-        "A release cannot be called back. If the raw table, the key of the noise or the plan become known, or another "
-        "release of these rows is made, ask who signed for it.",
+        "A release cannot be called back. If the raw table, the key of the {key} or the plan become known, or another "
+        "release of these rows is made: stop using the file and passing it on, and tell {contact}, who decides what "
+        "follows.",
     ),
     "epsilon-said": ("said", "{text}"),
     "epsilon-unsaid": ("said", "Not said why this epsilon was chosen."),

@@ -354,7 +354,7 @@ def _composition(facts: ReleaseFacts) -> Iterator[Statement]:
     yield say("other-columns")
     if facts.request.unit is None:
         yield say("per-record")
-    yield say("learned")
+    yield say("learned", what="scale and losses")
     if any(isinstance(belief, Population) for belief in _learned(facts)):
         yield say("one-confidence")
     if facts.plan.is_joint or not facts.several:

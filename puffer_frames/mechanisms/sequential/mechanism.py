@@ -188,10 +188,10 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
         auc=f"{rounded_up(max(plan.held.best), digits=2):g}",
         raw=f"{max(plan.held.raw):.2f}",
         allowed=allowed,
-        shown=f"prove that some rows lose {least:g} or more"
+        shown=f"With {confidence} % confidence, these attacks prove that some rows lose {least:g} or more."
         if least
-        else "do not prove a loss of 0.01 or more, but an AUC above 0.5 hints at one",
-        confidence=confidence,
+        else f"On so few rows the test is too weak to prove, with {confidence} % confidence, a loss of even 0.01; all "
+        "the same, an AUC above 0.5 hints at one.",
     )
 
 

@@ -131,7 +131,7 @@ def _left_out_of_units(
     if impossible:
         yield say("impossible-table", laws="laws make")
     if request.added or learned:
-        yield say("learned")
+        yield say("learned", what="scale and losses")
     if request.nulls == "drop":
         yield say("nulls", entry="entry")
     if request.domain is not None and "sum" in choices:
@@ -270,7 +270,7 @@ def _left_out(
     request: SeriesRequest, chains: Sequence[Chain], released: ReleasedCounts, *, impossible: bool
 ) -> Iterator[Statement]:
     if chains and (request.estimated or request.start_estimated or request.population is not None):
-        yield say("learned")
+        yield say("learned", what="scale and losses")
     if request.population is not None:
         yield say("one-confidence")
     if impossible:
