@@ -121,10 +121,10 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "table-refits": (
         "measured",
         "Networks that are not among the beliefs were fitted to other draws of the rows, with more trees. Under these, "
-        "delta is at most {delta} at this epsilon ({confidence} % confidence); about 99 % of the rows change the odds "
-        "by a factor of at most {tail}, and the best guess between two secrets has an AUC of about {auc} (0.5 is a "
-        "blind guess, 1 is always right). They say how far the fitted network may be off; no bound follows for the "
-        "laws of the population.",
+        "and for the worst pair of secrets, rare ones included, delta is at most {delta} at this epsilon ({confidence} "
+        "% confidence); about 99 % of the rows change the odds by a factor of at most {tail}, and the best guess "
+        "between the two secrets has an AUC of about {auc} (0.5 is a blind guess, 1 is always right). They say how far "
+        "the fitted network may be off; no bound follows for the laws of the population.",
     ),
     "table-attacks": (
         "measured",

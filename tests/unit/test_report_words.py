@@ -193,7 +193,7 @@ def test_what_a_report_is_told(tmp_path):
     assert page.row("Why this epsilon")[1] == "The committee chose it. (said)"
     incident = page.row("After the release, and in an incident")[1]
     assert "the key of the noise or the plan" in incident
-    assert "tell the contact, office@example.org, who decides" in incident
+    assert "at once tell the contact, office@example.org, who decides" in incident
     assert "the published condition asks for more than is needed here, by a factor of" in page.text
 
 

@@ -178,7 +178,7 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "for its cell. This page prints neither that distance nor the cells. Shares are mostly off by far less; the "
         "mean of a column with a few large values may be off by about as much. Means by "
         "group and slopes have no such margin, since how a row was changed depends on its secret: where you need one, "
-        'ask for a release with mechanism="noise".',
+        'ask for a release with mechanism="noise" in place of this one, before this one is handed over.',
     ),
     "use-table": (
         "not covered",
@@ -358,9 +358,9 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "recall": (
         "not covered",
-        "A release cannot be called back. If the raw table, the key of the {key} or the plan become known, or another "
-        "release of these rows is made: stop using the file and passing it on, and tell {contact}, who decides what "
-        "follows.",
+        "A release cannot be called back. If the raw table, the key of the {key} or the plan become known, another "
+        "release of these rows is made, the file is lost, or a person in it is recognised: stop using the file and "
+        "passing it on, and at once tell {contact}, who decides what follows.",
     ),
     "epsilon-said": ("said", "{text}"),
     "epsilon-unsaid": ("said", "Not said why this epsilon was chosen."),
@@ -384,7 +384,10 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     "ledger-unknown": ("not covered", "Nothing is known of all releases of this data set together: {reason}."),
     "ledger-lacks": ("not covered", "This release is not among those of the ledger."),
     "ledger-only": ("not covered", "A release that was made without this ledger is not in it."),
-    "ledger-none": ("not covered", "No ledger was given to this report: other releases are not known to it."),
+    "ledger-none": (
+        "not covered",
+        "No ledger was given to this report, so it knows of no other release: ask the issuer for them before you sign.",
+    ),
     # the records for registries
     "relation": (
         "not covered",
