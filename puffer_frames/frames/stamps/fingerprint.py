@@ -10,7 +10,6 @@ from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
@@ -106,12 +105,9 @@ def _text_codes(part: Part, family: bytes) -> Hashes:
     """BLAKE2b of each text."""
     offsets = np.concatenate([[0], np.cumsum(np.maximum(part.words, 0))])
     buffers = [None, pa.py_buffer(offsets.astype("<i8")), pa.py_buffer(part.text)]
-    texts = pl.Series(pl.from_arrow(pa.LargeBinaryArray.from_buffers(pa.large_binary(), part.words.size, buffers)))
-    different = texts.unique()
-    known = pl.DataFrame({"text": different, "place": np.arange(different.len())})
-    places = texts.to_frame("text").join(known, on="text", how="left", maintain_order="left")["place"].to_numpy()
-    hashes = b"".join(_hashed(text, family) for text in different)
-    found: Hashes = np.frombuffer(hashes, dtype="<u8").reshape(-1, _CODE // 8)[places]
+    texts = pa.LargeBinaryArray.from_buffers(pa.large_binary(), part.words.size, buffers).dictionary_encode()
+    hashes = b"".join(_hashed(text, family) for text in texts.dictionary.to_pylist())
+    found: Hashes = np.frombuffer(hashes, dtype="<u8").reshape(-1, _CODE // 8)[texts.indices.to_numpy()]
     return found
 
 
