@@ -139,8 +139,8 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "was not measured; the AUC printed here is of the other secrets. The guarantee covers these rows all the same: "
         "under each network among the beliefs, no attack on released rows alone tells one of these secrets from "
         "another, or from any mixture of others, with an AUC above {allowed} on average. This is proved, not measured, "
-        "and of so few rows the network knows little. It takes {held} held-out rows of a secret to try, which about "
-        "{rows} rows of it in the table would give.",
+        "and it rests on the network, which knows little of so few rows. It takes {held} held-out rows of a secret to "
+        "try, which about {rows} rows of it in the table would give.",
     ),
     "table-changed": (
         "measured",

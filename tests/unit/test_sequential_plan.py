@@ -276,7 +276,7 @@ def test_expected_changes_follow_from_the_plan_and_are_near_what_a_release_does(
     share = f"about {100 * certificate.table.changed['town']:.0f} %"
     assert page.row("town")[1] == share
     assert "at most its share of changed values" in page.text
-    assert page.row("other networks, fitted again")[0].endswith("in 99 % of rows")
+    assert page.row("networks beyond the beliefs")[0].endswith("in 99 % of rows")
 
 
 def test_a_plan_of_many_columns_is_one_screen(plan, monkeypatch):

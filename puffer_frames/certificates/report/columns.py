@@ -178,7 +178,7 @@ def robustness(certificate: Fields, /) -> list[tuple[str, float, str]]:
         elif certificate.table:
             tail = certificate.table.refits["tail"]
             rows.append(
-                ("other networks, fitted again", tail, f"at most {rounded_up(tail, digits=3):g} in 99 % of rows")
+                ("networks beyond the beliefs", tail, f"about {rounded_up(tail, digits=3):g} at most in 99 % of rows")
             )
         elif not certificate.answers and not (channel and word == "any law"):
             alone = certificate.facts.whole_rows or bool(certificate.strata)

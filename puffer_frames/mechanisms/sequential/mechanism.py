@@ -190,8 +190,8 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
         allowed=allowed,
         shown=f"With {confidence} % confidence, these attacks prove that some rows lose {least:g} or more."
         if least
-        else f"On so few rows the test neither proves a loss of even 0.01, with {confidence} % confidence, nor rules "
-        "one out; an AUC above 0.5 hints at one.",
+        else f"The test is too small to say how much is lost: with {confidence} % confidence it neither proves a loss "
+        "of even 0.01 nor rules one out; an AUC above 0.5 hints at one.",
     )
 
 
