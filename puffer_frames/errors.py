@@ -243,7 +243,9 @@ _RARE_OF = {"level": "of the public column", "combination": "of the public colum
 class RareLevelsWarning(PufferWarning):
     """Some levels of a column of labels, or states of series, have so few rows that a release says little of them."""
 
-    def __init__(self, levels: tuple[object, ...], *, fewest: int, of: str = "level") -> None:
+    def __init__(
+        self, levels: tuple[object, ...], *, fewest: int, of: str = "level", are_few_together: bool = False
+    ) -> None:
         self.levels = levels
         """Which they are: values of the column. The message does not name them, and a pickle leaves them out."""
         super().__init__(
@@ -257,6 +259,8 @@ class RareLevelsWarning(PufferWarning):
                 if of == "state"
                 else "Leave mechanism out, so that each label is drawn by itself, or release coarser columns."
                 if of != "level"
+                else "Put such rows into a level that more rows have first, or release a coarser column."
+                if are_few_together
                 else f'Say Channel(merge_rare={fewest}) to merge them into "other", or release a coarser column.'
             )
         )
@@ -273,7 +277,7 @@ class WideNoiseWarning(PufferWarning):
         """Names of the columns."""
         self.reason = reason
         """"constant": one constant is nearer to the values. "mechanism": a channel is. "fit": the fitted model decides.
-        "rows": the secrets are too many for whole rows."""
+        "rows": the secrets are too many for whole rows. "shares": shares of levels are off."""
         named = ", ".join(map(repr, self.columns[:20])) + (", ..." if len(self.columns) > 20 else "")
         super().__init__(f"{found.format(columns=named)}.\n\nHint: {hint}")
 

@@ -486,9 +486,7 @@ class Certificate(Printed, Published):
                 scales = {self.scales[name], *(stratum["scales"][name] for stratum in self.strata)}
                 whole = name in self.facts.dates and min(scales) >= _FEW_DAYS and not np.isin(values, ENDS).any()
                 if all(scales) and self.processed.get(name) in (None, _WHOLE_DAYS if whole else None):
-                    found = usefulness(values, noise.at(min(scales)))
-                    if found is not None and len(scales) > 1:
-                        found = replace(found, spread_is_bound=True, constant_error_is_bound=True)
+                    found = usefulness(values, noise.at(min(scales)), as_bounds=len(scales) > 1)
                     estimated |= {} if found is None else {name: found}
         return replace(self, fingerprint=value, estimated=estimated)
 

@@ -150,9 +150,9 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "table-figures": (
         "not covered",
-        "What the shares of changed values tell: the guarantee takes the plan, and so these shares, for known. But "
-        "the plan was computed from the table: a reader who knows all of its rows but one can compute the shares for "
-        "each row that the last one may be, and compare.",
+        "What the averages under the network tell, such as the shares of changed values: the guarantee takes the plan, "
+        "and so these, for known. But the plan was computed from the table: a reader who knows all of its rows but one "
+        "can compute them for each row that the last one may be, and compare.",
     ),
     "table-unattacked": (
         "not covered",
@@ -174,6 +174,17 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "measured",
         "HARDLY ANYTHING WAS CHANGED: fewer than 1 % of the cells. The network sees next to nothing in these columns "
         "that tells the secret; what it cannot see, such as a rule over many columns together, is released as it was.",
+    ),
+    "table-useless": (
+        "measured",
+        "ONE CONSTANT IS NEARER to the values of {columns} than this release, on average under the fitted network: the "
+        "most frequent label, or the median, in place of every value would do as well or better. Single values of "
+        "these columns are of no use.",
+    ),
+    "table-shares": (
+        "measured",
+        "SHARES OF LEVELS ARE OFF, on average under the fitted network: {shifts} (of numbers in cells: of a cell). "
+        "Counts of these levels in the release are not those of the table.",
     ),
     "table-planned": (
         "not covered",
@@ -617,6 +628,7 @@ WARNINGS = (
     *("warning-seed", "observed-exceeds", "order-tells", "kept-tells", "kept-unread", "few-rows", "rare-levels"),
     *("weak-epsilon", "weak-delta", "refuted", "no-noise", "without-noise", "impossible-table"),
     *("channel-reader-any", "table-exceeds", "table-few-attacked", "table-far", "table-unchanged"),
+    *("table-useless", "table-shares"),
 )
 """Sentences that warn of a release, in the order in which they are shown."""
 

@@ -13,9 +13,16 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
+from pandas.api.types import infer_dtype
 from polars import selectors
 
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, ColumnNotFoundError, PriorError
+from puffer_frames.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ColumnNotFoundError,
+    ColumnTypeError,
+    PriorError,
+)
 from puffer_frames.numbers.arguments import described, is_array
 from puffer_frames.priors.prior import FloatArray
 
@@ -124,6 +131,19 @@ def _among(name: Name, labels: Sequence[Name]) -> bool:
 def column(frame: Frame, name: str, /) -> nw.Series[Any]:
     """A column under a plain name: Polars reads names like "^x$" as patterns in operations."""
     return frame[name].alias("column")
+
+
+def check_one_type(entries: nw.Series[Any], what: str, /) -> None:
+    """Raise ArgumentTypeError for pandas objects that are texts and others: 1 and True would be one label.
+
+    Narwhals looks at the first entries alone.
+    """
+    native = entries.to_native()
+    texts = not isinstance(native, pd.Series) or native.dtype != object
+    if not texts and infer_dtype(native, skipna=True) not in ("string", "empty"):
+        raise ColumnTypeError(
+            what, rule="of entries of one type", got="texts and others", hint="Convert it to strings first."
+        )
 
 
 def check_column_names(names: Sequence[str], /) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, ColumnTypeError, PriorError
-from puffer_frames.frames.columns import Frame, check_rows, column, not_found, rows_text, to_numbers
+from puffer_frames.frames.columns import Frame, check_one_type, check_rows, column, not_found, rows_text, to_numbers
 from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.noise.stream import Numbers
 
@@ -279,6 +279,9 @@ def prepare(frame: Frame, roles: Roles, /, *, nulls: str) -> Frame:
     roles.check_names(frame.columns)
     check_rows(len(frame))
     roles.check_dtypes(frame.schema)
+    for what, name in zip(roles.groups, roles.secret, strict=True):
+        if isinstance(frame.schema[name], nw.String):
+            check_one_type(column(frame, name), what)
     if nulls != "drop":
         return frame
     complete = np.ones(len(frame), dtype=bool)

@@ -49,7 +49,7 @@ def evenly(values: FloatArray, /, *, most: int = MOST_VALUES) -> FloatArray:
     return values[:: max(1, -(-values.size // most))]
 
 
-def usefulness(released: FloatArray, noise: NoiseFamily | None, /) -> Usefulness | None:
+def usefulness(released: FloatArray, noise: NoiseFamily | None, /, *, as_bounds: bool = False) -> Usefulness | None:
     r"""Estimate spread and error of a constant from released values, which tells nothing that these do not.
 
     .. math:: \operatorname{Var} X = \operatorname{Var} Y - \operatorname{Var} N, \qquad
@@ -57,6 +57,7 @@ def usefulness(released: FloatArray, noise: NoiseFamily | None, /) -> Usefulness
 
     - `released` (array): Released values without further processing; a sample of them, evenly spread, will do.
     - `noise`: None is returned for one whose tails have no variance, and for fewer than 50 values.
+    - `as_bounds`: Some of the values have more noise, which is not known: both figures are given as bounds.
 
     The integral is cut at T, where the noise hides the rest: beyond, the characteristic function of X is taken as 0,
     which adds up to :math:`2 / (\pi T)`, most for columns of many equal values (.07 of a Laplace scale, a fifth of a
@@ -72,8 +73,8 @@ def usefulness(released: FloatArray, noise: NoiseFamily | None, /) -> Usefulness
     with np.errstate(over="ignore", invalid="ignore"):
         units = (sample - np.median(sample)) / noise.scale  # in units of the noise, about the constant
         squares = (units - units.mean()) ** 2
-        variance = _with_error(squares - unit.variance)
-        distance = _with_error(*_distance_kernel(units, unit))
+        variance = _with_error(squares - unit.variance, as_bound=as_bounds)
+        distance = _with_error(*_distance_kernel(units, unit), as_bound=as_bounds)
         figures = [noise.scale * figure for figure in (math.sqrt(max(variance[0], 0.0)), distance[0])]
     if not all(map(math.isfinite, (*figures, variance[0]))):
         return None
@@ -85,14 +86,14 @@ def usefulness(released: FloatArray, noise: NoiseFamily | None, /) -> Usefulness
     )
 
 
-def _with_error(terms: FloatArray, hidden: float = 0.0) -> tuple[float, bool]:
-    """The mean of the terms, or an upper bound of it, two standard errors above, where it is not clear of 0.
+def _with_error(terms: FloatArray, hidden: float = 0.0, *, as_bound: bool) -> tuple[float, bool]:
+    """The mean of the terms, or an upper bound of it, two standard errors above, where it is not clear of 0, or asked.
 
     `hidden` is how much too large the mean may be. It is too small by at most .35 times that: the least value of
     the integral of cos(ut)/t^2 over t > 1 is -.35, whatever u is.
     """
     mean, error = float(terms.mean()), float(terms.std()) / math.sqrt(terms.size)
-    if mean > 2 * error + _CLEAR * hidden:
+    if not as_bound and mean > 2 * error + _CLEAR * hidden:
         return mean, False
     return max(mean, 0.0) + 2 * error + 0.35 * hidden, True
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.noise.family import NoiseFamily
@@ -49,6 +49,11 @@ class Theorem:
     "Any noise")."""
     whole_rows: bool = False
     """True where it is about whole rows of several columns, not about one of them."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickled by its name in this module, as a plan file has it: a copy would be another theorem."""
+        name = next((name for name, each in globals().items() if each is self), None)
+        return name or object.__reduce_ex__(self, protocol)
 
     def scale_for(
         self,

@@ -47,6 +47,7 @@ def rare(make_frame):
 
 
 @pytest.mark.parametrize(("kind", "name"), CASES, indirect=["kind"])
+@pytest.mark.filterwarnings("ignore::puffer_frames.errors.RareLevelsWarning")
 def test_same_levels_and_same_certificate(kind, frame, rare, name):
     released = run(release(rare if columns_of(name) is RARE else frame, **asked(name)))
     other = elsewhere(other_kind(kind), name)
@@ -60,6 +61,7 @@ def test_same_levels_and_same_certificate(kind, frame, rare, name):
 
 
 @pytest.mark.parametrize(("kind", "name"), thinned(LOCAL_KINDS, REQUESTS), indirect=["kind"])
+@pytest.mark.filterwarnings("ignore::puffer_frames.errors.RareLevelsWarning")
 def test_same_plan(kind, frame, rare, name):
     made = plan(rare if columns_of(name) is RARE else frame, **planned(name))
     theirs = planned_elsewhere(other_kind(kind), name)
@@ -72,6 +74,7 @@ def test_same_plan(kind, frame, rare, name):
 
 @few(10)
 @pytest.mark.parametrize("name", REQUESTS)
+@pytest.mark.filterwarnings("ignore::puffer_frames.errors.RareLevelsWarning")
 def test_a_plan_releases_what_privatize_does(name):
     frame = pd.DataFrame(columns_of(name))
     late = {key: value for key, value in asked(name).items() if key == "layout"}
@@ -156,7 +159,9 @@ def test_rare_levels(rare):
     assert [w.message.levels for w in caught] == [("rare",)]
     assert "'rare'" not in str(caught[0].message)
     assert "rare" in kept.channels["town"].inputs
-    merged = plan(rare, mechanism=Channel(merge_rare=5))
+    with pytest.warns(RareLevelsWarning, match="a level that more rows have") as caught:
+        merged = plan(rare, mechanism=Channel(merge_rare=5))
+    assert [w.message.levels for w in caught] == [("other",)]  # it has the rows of one rare level
     assert merged.channels["town"].inputs == (*sorted(TOWNS), "other")
     everything = {"rare", *TOWNS}
     with pytest.raises(ArgumentError, match="merge_rare must be of so few rows that two levels are left"):

@@ -11,7 +11,7 @@ import pytest
 from conftest import FRAME_KINDS, build_frame, thinned
 from kinds import entries, fingerprint, other_kind
 
-from puffer_frames import KeptColumnWarning, privatize
+from puffer_frames import KeptColumnWarning, Layout, Unit, privatize
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, ColumnTypeError, PriorError
 from puffer_frames.frames.plans.source import collect_plan
 from puffer_frames.frames.roles import Roles, RowOrder
@@ -308,6 +308,32 @@ def test_pandas_objects_that_are_not_all_texts(later):
     frame = pd.DataFrame({"group": GROUP, "x": pd.Series([*TEXT[:-1], later], dtype=object)})
     with pytest.raises(ColumnTypeError, match="of entries of one type; got texts and others"):
         opened(frame, "x").level_counts("x")
+
+
+@pytest.mark.parametrize(("one", "other"), [(True, 1), ("1", 1), (b"a", "a"), (1, 1.0)])
+@pytest.mark.parametrize("role", ["secret", "given", "unit"])
+def test_pandas_objects_of_several_types_are_never_one_label(role, one, other):
+    """Narwhals takes a column for text whose first entries are: 1 and True were one secret, and one stratum."""
+    mixed = pd.Series(["a"] * 120 + [one, other] * 60, dtype=object)
+    frame = pd.DataFrame({"group": list("fm") * 120, "x": [k * k % 7 + k % 2 for k in range(240)], "mixed": mixed})
+    options = {
+        "secret": {"secret": "mixed"},
+        "given": {"secret": "group", "given": "mixed"},
+        "unit": {"secret": "group", "unit": Unit("mixed", rows="any")},
+    }[role]
+    with pytest.raises(ColumnTypeError, match="'mixed' must be of entries of one type; got texts and others"):
+        privatize(frame, public="x", epsilon=1.0, **options)
+
+
+def test_a_kept_column_of_texts_and_bytes_is_released_as_it_is_and_not_written(tmp_path):
+    mixed = pd.Series(["a", b"a"] * 120, dtype=object)
+    frame = pd.DataFrame({"group": list("fm") * 120, "x": [k * k % 7 + k % 2 for k in range(240)], "mixed": mixed})
+    frame["group"] = frame["group"].sample(frac=1, random_state=0, ignore_index=True)
+    released = privatize(frame, secret="group", public="x", epsilon=0.1, layout=Layout(keep="mixed"))
+    assert list(map(type, released["mixed"])) == [str, bytes] * 120
+    with pytest.raises(ColumnTypeError, match="got texts and bytes"):
+        released.puffer.write_parquet(tmp_path / "released.parquet")
+    assert not (tmp_path / "released.parquet").exists()
 
 
 CATEGORIES = {

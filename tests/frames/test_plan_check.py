@@ -424,6 +424,7 @@ def test_of_noise(frame, name, tmp_path):
 
 
 @pytest.mark.parametrize("name", thinned(list(REQUESTS), few=["text", "cells", "missing level", "rare text"]))
+@pytest.mark.filterwarnings("ignore::puffer_frames.errors.RareLevelsWarning")
 def test_of_a_channel(make_frame, name, tmp_path):
     frame = make_frame(columns_of(name))
     plan = puffer_frames.calibrate(frame, **({"secret": "group", "public": "town", "epsilon": 0.5} | planned(name)))

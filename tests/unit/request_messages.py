@@ -103,7 +103,7 @@ REQUESTS = {
     "text as the public column": towns({"mechanism": "noise"}, {"mechanism": "channel"}),
     "one level": both(FRAME, {"public": "town"}, {"layout": Layout(keep="town")}),
     "rare levels": both(
-        TOWNS.assign(town=TOWNS["town"].where(TOWNS.index != 7, "hamlet")),
+        TOWNS.assign(town=TOWNS["town"].where(TOWNS.index > 5, "hamlet").where(TOWNS.index > 2, "hut")),
         {"public": "town"},
         {"public": "town", "mechanism": Channel(merge_rare=5)},
     ),
@@ -278,5 +278,5 @@ REQUESTS = {
     ),
     "the secret kept under other labels": both(RECODED, {"layout": Layout(keep="code")}, {}),
     "a kept copy of the public column": one(RECODED, "layout", Layout(keep="half"), Layout(keep="town")),
-    "a level of few rows": both(HAMLETS, {"public": "town"}, {"public": "town", "mechanism": Channel(merge_rare=5)}),
+    "a level of few rows": ((HAMLETS, {"public": "town"}), (TOWNS, {"public": "town"})),
 }

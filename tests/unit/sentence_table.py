@@ -208,7 +208,7 @@ TABLE = {
     "clipped-to-range": lambda c, name: name in ("release, population", "batch, population", "release, wider beliefs"),
     "wider": lambda c, name: is_release(c),
     "few-rows": lambda c, name: name == "release, few rows",
-    "rare-levels": lambda c, name: name.startswith("labels, rare") or "ludo" in str(c.get("domain")),
+    "rare-levels": lambda c, name: name.startswith("labels, rare"),
     "weak-epsilon": lambda c, name: c["epsilon"] > 10,
     "weak-delta": lambda c, name: c.get("delta", 0) * len(c["frame"]) >= 1 and is_release(c),
     "from-file": lambda c, name: False,

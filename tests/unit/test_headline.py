@@ -144,6 +144,7 @@ def test_secrets_of_few_rows_are_named(tmp_path):
         ("release, weak", ("weak-epsilon", "weak-delta")),
         ("release, no noise", ("no-noise",)),
         ("labels, rare", ("rare-levels",)),
+        ("labels, declared", ()),  # a level of no row is of nobody
         ("release, seeded", ("warning-seed",)),
     ],
 )

@@ -360,3 +360,15 @@ def test_labels_beside_listed_pairs_are_released_from_a_file(tmp_path):
     plan = calibrate(frame, secret="g", public=["x", "l"], epsilon=1.0, pairs=[("a", "b")], mechanism=noise)
     plan.save(tmp_path / "plan")
     assert load_plan(tmp_path / "plan").release(frame, rng=1).equals(plan.release(frame, rng=1))
+
+
+@pytest.mark.parametrize("name", ["laplace noise", "strata", "channel of labels"])
+def test_plans_are_equal_where_their_content_is_and_a_pickled_one_can_be_saved(name, tmp_path):
+    plan = planned(name)
+    copy = pickle.loads(pickle.dumps(plan))
+    assert plan == copy == plan
+    assert hash(plan) == hash(copy)
+    assert plan != planned("domain")
+    assert plan != "a plan"
+    copy.save(tmp_path / "plan")
+    assert load_plan(tmp_path / "plan") == plan

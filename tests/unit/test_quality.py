@@ -143,6 +143,20 @@ def test_the_error_of_a_constant(name, family, scale):
         assert not found.constant_error_is_bound  # noise that hides little leaves a figure
 
 
+def test_figures_that_are_called_bounds_are_above_the_truth():
+    """Of two scales that are nearly equal the figures for the smaller one were below it in every second release."""
+    values = RNG_OF_USEFULNESS.integers(0, 20, 600).astype(float)
+    truth = values.std(), np.abs(values - np.median(values)).mean()
+    below = np.zeros(2)
+    for _ in range(100):
+        released = values + RNG_OF_USEFULNESS.laplace(scale=np.where(np.arange(600) % 2, 3.0, 3.1))
+        found = usefulness(released, WORDS["laplace"].at(3.0), as_bounds=True)
+        assert found.spread_is_bound
+        assert found.constant_error_is_bound
+        below += np.array([found.spread, found.constant_error]) < truth
+    assert below.max() <= 8  # two standard errors: 2.3 of 100
+
+
 # How far two samples are apart, and what of it may be chance.
 SAMPLES = st.lists(st.integers(-5, 5), min_size=1, max_size=30)
 

@@ -12,6 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
+from puffer_frames.errors import ColumnTypeError
 from puffer_frames.frames.arrow import (
     arrow_family,
     as_kept,
@@ -213,6 +214,14 @@ class PandasTable(LocalTable):
         kinds = {type(label) for label in self.labels}
         as_text = len(kinds) > 1 or bool(kinds & {tuple, bytes})
         frame = self.native.set_axis(list(self.names), axis=1) if as_text else self.native
+        for name, (_, entries) in zip(self.names, frame.items(), strict=True):
+            if entries.dtype == object and {str, bytes} <= set(map(type, entries)):  # "a" and b"a" would be one
+                raise ColumnTypeError(
+                    f"the column {name!r}",
+                    rule="of entries of one type, to be written",
+                    got="texts and bytes",
+                    hint="Convert it to strings before the release.",
+                )
         return pa.Table.from_pandas(frame, preserve_index=bool(self.kept_levels()))
 
     def kept_levels(self) -> tuple[str, ...]:

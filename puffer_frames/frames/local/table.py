@@ -11,12 +11,11 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
-from pandas.api.types import infer_dtype
 
-from puffer_frames.errors import ArgumentError, ColumnTypeError, PufferWarning, RowOrderWarning
+from puffer_frames.errors import ArgumentError, PufferWarning, RowOrderWarning
 from puffer_frames.frames.arrow import in_level_order
 from puffer_frames.frames.coded import Coded, Numbered, as_series, fits, in_order_of, natural, some_entries, used_levels
-from puffer_frames.frames.columns import Frame, Name, NativeFrame, column
+from puffer_frames.frames.columns import Frame, Name, NativeFrame, check_one_type, column
 from puffer_frames.frames.dates import has_dates, in_days, with_dates
 from puffer_frames.frames.draws import Draws, Released
 from puffer_frames.frames.kept import check_depth
@@ -58,14 +57,7 @@ def coded_column(frame: Frame, name: str, /, *, most: int = MOST_LEVELS) -> Code
         categories = nw.from_native(pd.Series(native.cat.categories), series_only=True)
         found = [*levels_of(categories, name=name), None]
         return Coded.numbered(np.where(places < 0, len(found) - 1, places), found, name=name, most=most)
-    texts = not isinstance(native, pd.Series) or native.dtype != object
-    if not texts and infer_dtype(native, skipna=True) not in ("string", "empty"):
-        raise ColumnTypeError(  # narwhals looks at the first entries alone
-            f"the public column {name!r}",
-            rule="of entries of one type",
-            got="texts and others",
-            hint="Convert it to strings first.",
-        )
+    check_one_type(entries, f"the public column {name!r}")
     try:
         return Coded.of(entries.to_polars(), name=name, most=most)
     except UnicodeEncodeError:  # text that UTF-8 cannot hold, and that pandas 2.2 takes for equal

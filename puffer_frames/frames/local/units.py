@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import ColumnTypeError, PriorError
 from puffer_frames.frames.coded import by_unit, numbered
-from puffer_frames.frames.columns import Frame, check_labelled, check_rows, column, to_floats
+from puffer_frames.frames.columns import Frame, check_labelled, check_one_type, check_rows, column, to_floats
 from puffer_frames.frames.roles import check_labels, check_numbers, is_of_labels, missing
 from puffer_frames.frames.series import (
     FIRST_STATE,
@@ -96,6 +96,8 @@ def factorise(frame: Frame, name: str, /) -> tuple[IndexArray, list[Secret]]:
     """
     check_labels(frame.schema[name], f"the column {name!r}")
     entries = column(frame, name)
+    if isinstance(entries.dtype, nw.String):
+        check_one_type(entries, f"the column {name!r}")
     check_labelled(name, int(missing(entries).sum()))
     if entries.dtype.is_float():
         entries = _whole(entries, name)

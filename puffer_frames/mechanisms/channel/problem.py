@@ -271,6 +271,11 @@ class InputColumn:
         """Rows of each input in the whole table, as often as a row is in a group of secrets."""
         return np.sum(list(self.counts.values()), axis=0)
 
+    @property
+    def rare(self) -> tuple[Level, ...]:
+        """Levels of few rows: of a declared one without any, nobody's value is released."""
+        return tuple(level for level, rows in zip(self.levels, self.pooled, strict=True) if 0 < rows < RARE)
+
     def grouped(self, groups: Groups, /) -> InputColumn:
         """The rows of each group of secrets; a secret may be in several."""
         return replace(self, counts={own: np.sum([self.counts[s] for s in of], axis=0) for own, of in groups.items()})
@@ -347,9 +352,6 @@ def label_column(
         inputs.append(OTHER)
     _check_few(inputs, levels, rows, name=name)
     codes = {level: inputs.index(OTHER if level in rare else level) for level in levels}
-    few = tuple(level for level in found.levels if level not in rare and rows[level] < RARE)
-    if few:
-        warn(RareLevelsWarning(few, fewest=RARE))
     column = InputColumn(
         levels=tuple(inputs),
         counts={},
@@ -357,7 +359,11 @@ def label_column(
         public=declared is not None and merge_rare is None,  # which levels are rare is learned
         codes=codes,
     )
-    return replace(column, counts=column.labelled(found))
+    column = replace(column, counts=column.labelled(found))
+    if column.rare:
+        together = sum(rows for rows in column.pooled.tolist() if rows < RARE)
+        warn(RareLevelsWarning(column.rare, fewest=RARE, are_few_together=together < RARE))
+    return column
 
 
 def _check_few(inputs: Sequence[Level], levels: Sequence[Level], rows: Mapping[Level, int], *, name: str) -> None:
@@ -404,9 +410,6 @@ def tuple_column(
         _check_number(every, of="combinations of levels")
     levels = list(itertools.product(*per_column)) if declared else tuples
     _check_number(len(levels), of="combinations of levels")
-    rows = np.sum(list(found.counts.values()), axis=0)
-    if few := tuple(level for level, count in zip(found.levels, rows, strict=True) if count < RARE):
-        warn(RareLevelsWarning(few, fewest=RARE, of="combination"))
     column = InputColumn(
         levels=tuple(levels),
         counts={},
@@ -415,7 +418,10 @@ def tuple_column(
         codes={level: k for k, level in enumerate(levels)},
         is_partial=len(levels) < every,
     )
-    return replace(column, counts=column.labelled(found))
+    column = replace(column, counts=column.labelled(found))
+    if column.rare:
+        warn(RareLevelsWarning(column.rare, fewest=RARE, of="combination"))
+    return column
 
 
 def number_column(summary: Summary, options: Channel, /, *, declared: Sequence[float] | None) -> InputColumn:

@@ -129,8 +129,8 @@ def _not_covered(plan: ChannelFit, release: Release) -> Iterator[Statement]:
     yield from seen(release.warnings)
     rows = plan.protected_rows(release.rows_per_secret)
     yield from weak(plan.request.target, rows, rows=sum(rows.values()))
-    if plan.column.codes is not None and (rare := int((plan.column.pooled < RARE).sum())):
-        yield say("rare-levels", levels=f"{rare:,}", fewest=RARE)
+    if plan.column.codes is not None and plan.column.rare:
+        yield say("rare-levels", levels=f"{len(plan.column.rare):,}", fewest=RARE)
     yield from left_out(plan.protected_pairs, release.kept, plan.request.nulls)
 
 

@@ -345,8 +345,13 @@ _WIDE = 100
 """Tables of more columns have few trees, too: the information of each pair of columns is computed for each tree."""
 _SIMULATED, _FEW_SIMULATED = 60_000, 20_000
 """Rows that contexts and base tables are found from; of small tables fewer."""
+SHIFTED = 0.05
+"""There is a warning where the share of a level is off by more."""
 MOST_NAMED = 6
 """Secrets that a sentence names."""
+_NEARER, _FARTHER = 0.01, 0.05
+"""A constant is nearer where so much more of the labels change, or numbers move by so much more: of 20,000 simulated
+rows the shares err by less than 0.004."""
 _UNCHANGED = 0.01
 """A release in which fewer cells are others is nearly the table itself."""
 WARNED, REFUSED = 1.5, 2.0
@@ -371,6 +376,18 @@ class Change:
     """The same of the secret whose values change most."""
     distance: float | None
     """Mean distance between the values of the two cells; None of labels."""
+    constant: float
+    """What one constant would do: the share of other labels than the most frequent one, or the mean distance of the
+    cells' values to their median."""
+    shift: float
+    """By how much the share of a level or cell differs in a release, the largest of all."""
+
+    @property
+    def is_useless(self) -> bool:
+        """Whether a constant is nearer, by more than the simulation may err by."""
+        if self.distance is None:
+            return self.share > self.constant + _NEARER
+        return self.distance > self.constant * (1 + _FARTHER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -576,6 +593,7 @@ class TableFit(Fitted[CodedRows]):
     def changes(self) -> Mapping[str, Change]:
         """Per column; none of a plan from a file of an earlier version."""
         counts = np.array(list(self.rows_per_secret.values()))
+        shares = counts / counts.sum()
         moves = {self.names[step.column]: step.moves for step in self.plan.steps}
         found = {}
         for column in self.columns:
@@ -584,14 +602,33 @@ class TableFit(Fitted[CodedRows]):
                 return {}
             codes = np.array(column.codes) if column.source is not None else np.arange(joint.shape[1])
             by_secret = (joint * (codes[:, None] != codes)).sum(axis=(1, 2))
-            distance = None
+            mean = np.tensordot(shares, joint, 1)
+            before, after = (np.bincount(codes, mean.sum(axis=axis)) for axis in (1, 0))
+            distance, constant = None, 1.0 - float(before.max())
             if column.edges is not None:
                 values = np.array(column.levels, dtype=np.float64)[codes]  # of a missing one no distance
                 apart = np.nan_to_num(np.abs(values[:, None] - values))
                 distance = float(counts @ (joint * apart).sum(axis=(1, 2)) / counts.sum())
+                constant = float((mean.sum(axis=1) @ np.nan_to_num(np.abs(values[:, None] - values))).min())
             share = float(counts @ by_secret / counts.sum())
-            found[column.name] = Change(share=share, most=float(by_secret.max()), distance=distance)
+            found[column.name] = Change(
+                share=share,
+                most=float(by_secret.max()),
+                distance=distance,
+                constant=constant,
+                shift=float(np.abs(after - before).max()),
+            )
         return found
+
+    @property
+    def useless_columns(self) -> tuple[str, ...]:
+        """Columns that a constant is nearer to than a release, on average under the fitted network."""
+        return tuple(name for name, change in self.changes.items() if change.is_useless)
+
+    @property
+    def shifted_columns(self) -> Mapping[str, float]:
+        """Columns in which the share of some level is another one in a release, by so much."""
+        return {name: change.shift for name, change in self.changes.items() if change.shift > SHIFTED}
 
     def draw(self, key: ReleaseKey, /) -> TableDraw:
         """What a release does to the rows."""

@@ -14,7 +14,7 @@ from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.report.page import largest_auc
 from puffer_frames.certificates.sentences import say, say_levels
 from puffer_frames.certificates.statement import Statement
-from puffer_frames.errors import ArgumentError, WeakGuaranteeWarning, warn
+from puffer_frames.errors import ArgumentError, WeakGuaranteeWarning, WideNoiseWarning, warn
 from puffer_frames.frames.columns import NativeFrame, check_rows, not_found
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table, is_frame, library_of, open_table, small_frame
@@ -48,6 +48,7 @@ from puffer_frames.mechanisms.sequential.fitted import (
     LEAST_SHARE,
     MOST_HELD,
     MOST_NAMED,
+    SHIFTED,
     WARNED,
     TableFit,
     below,
@@ -82,6 +83,7 @@ from puffer_frames.scales.cautions import (
     warn_of_few_rows,
     warn_of_moved,
     warn_of_strange,
+    warn_of_useless,
     warn_of_weakness,
 )
 from puffer_frames.scales.drift import Batch, protected_here
@@ -158,6 +160,10 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
         yield say("table-far", tail=f"{plan.worst_tail:.3g}", more=plan.more_beliefs, step=plan.smaller_step)
     if plan.is_unchanged:
         yield say("table-unchanged")
+    if plan.useless_columns:
+        yield say("table-useless", columns=shown_names(plan.useless_columns))
+    if plan.shifted_columns:
+        yield say("table-shares", shifts=_shifts(plan))
     if plan.changes:
         yield from (say("table-changed"), say("table-figures"))
     yield say(
@@ -193,6 +199,10 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
         else f"The test is too small to say how much is lost: with {confidence} % confidence it neither proves a loss "
         "of even 0.01 nor rules one out; an AUC above 0.5 hints at one.",
     )
+
+
+def _shifts(plan: TableFit) -> str:
+    return ", ".join(f"{shown(name)} by up to {shift:.2f}" for name, shift in plan.shifted_columns.items())
 
 
 def _done(plan: TableFit) -> Iterator[Statement]:
@@ -347,6 +357,7 @@ def table_rows(plan: TableFit, /) -> Rows:
         ("hidden", _hidden(plan)),
         ("price", _price(plan)),
         *_columns(plan),
+        *([("beside it", _useless(plan))] if plan.useless_columns else []),
         *([("moved", moved_text(None))] if plan.request.domain else []),
         *([("next", _next(plan))] if _next(plan) else []),
         ("pairs", pairs_text(plan.pairs, apart=False)),
@@ -397,6 +408,8 @@ def _price(plan: TableFit) -> str:
     return (
         f"{100 * changed:.1f} % of labels and cells changed; shares of levels within {plan.kept.marginals:.4f} on "
         f"average, of pairs of columns within {plan.kept.pairs:.3f} (total variation)"
+        + f"; SHARES OF SOME LEVELS ARE OFF: {_shifts(plan)}"
+        * bool(plan.shifted_columns)
     )
 
 
@@ -408,12 +421,22 @@ def _columns(plan: TableFit) -> Rows:
     for name, share in ordered[:_MOST_SHOWN]:
         distance = plan.kept.distance.get(name)
         same = "in the same cell" if name in cells else "unchanged"
-        near = "" if distance is None else f", off by {'at most ' * (name in cells)}{distance:.3g} on average"
+        near = "" if distance is None else f", off by about {distance:.3g} on average"
         found.append((name, f"{100 * (1 - share):.0f} % {same}{near} (changed: {_by_secret(plan, name)})"))
     if left := ordered[_MOST_SHOWN:]:
         least = math.floor(100 * (1 - left[0][1]))
         found.append(("others", f"{len(left)} columns, each at least {least} % unchanged: plan.kept has them all"))
     return found
+
+
+def _useless(plan: TableFit) -> str:
+    found = []
+    for name in plan.useless_columns:
+        own = plan.changes[name]
+        labels = f"of {name} changes {own.constant:.0%} (a release {own.share:.0%})"
+        numbers = f"of {name} is off by {own.constant:.3g} (a release by {own.distance:.3g})" if own.distance else ""
+        found.append(numbers or labels)
+    return f"ONE CONSTANT IS NEARER, under the network: {', '.join(found)}. Single values of these are of no use"
 
 
 def _by_secret(plan: TableFit, name: str) -> str:
@@ -437,6 +460,10 @@ def _next(plan: TableFit) -> str:
     return f"too many changes? Leave out {names}, merge rare levels there, or ask for a larger epsilon"
 
 
+_LESS = (
+    "Leave such columns out, put their values into a few groups, ask for a larger epsilon, or release fewer columns. "
+    "More rows help, too: they settle the network."
+)
 FEW_COLUMNS = 4
 """More public columns are released column by column by default."""
 LEAST_EPSILON, MOST_EPSILON = 1e-4, 100.0
@@ -490,13 +517,31 @@ class FittedTable(TableFit):
                     hint="Look whether a column is a code or a check digit of the secret, and leave it out.",
                 )
             )
+        if self.useless_columns:
+            warn_of_useless(self.useless_columns, hint=_LESS)
+        if self.shifted_columns:
+            warn(
+                WideNoiseWarning(
+                    tuple(self.shifted_columns),
+                    f"the shares of some levels of {{columns}} are off by more than {SHIFTED:g} on average",
+                    hint=f"{_LESS} The plan and the certificate have the figures.",
+                    reason="shares",
+                )
+            )
 
     def text(self, compared: Compared | None, /) -> Rows:
         return table_rows(self)
 
     def figures(self) -> PlanFigures:
+        changes, distance = self.changes, self.kept.distance
         errors = tuple(
-            ColumnError(name=name, error=share, constant=1.0, spread=None) for name, share in self.kept.changed.items()
+            ColumnError(
+                name=name,
+                error=distance.get(name, share) if changes else share,
+                constant=changes[name].constant if changes else 1.0,
+                spread=None,
+            )
+            for name, share in self.kept.changed.items()
         )
         losses = (
             ("the fitted network", *at_most(self.request.target.epsilon)),

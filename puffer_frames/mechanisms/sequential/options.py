@@ -44,7 +44,8 @@ class Sequential(Options):
     cap : float
         The loss of each column under any law at all is at most this.
     preserve : "marginal" or None
-        Whether the share of each level is kept on average within each context.
+        Whether the tables that the lifts start from keep the share of each level within each context. The lifts do not:
+        where they are large, as in small tables at a small epsilon, so are the changes of the shares.
     known : column names
         Columns whose raw value a reader may hold: their channels do not see the secret, so that their release adds
         nothing to this value. What the other columns tell this reader is not bounded by it.

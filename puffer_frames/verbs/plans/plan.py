@@ -39,7 +39,7 @@ from puffer_frames.verbs.release import fit, rehearse, release_rows
 from puffer_frames.verbs.requests import Drawing, ReleaseArguments, method_releases, takes, with_names
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Plan(Printed):
     """The plan of a release. Deterministic: the same table and request give the same plan.
 
@@ -80,6 +80,15 @@ class Plan(Printed):
         if name != "fitted" and not name.startswith("_") and hasattr(type(self.fitted), name):
             return getattr(self.fitted, name)
         raise AttributeError(f"this plan has no attribute {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both have one `identity`, and one library of the frame: fields with arrays compare to arrays."""
+        if not isinstance(other, Plan) or (self.checksum, self.library) != (other.checksum, other.library):
+            return False
+        return self is other or self.identity() == other.identity()
+
+    def __hash__(self) -> int:
+        return hash((self.checksum, self.library))
 
     def __dir__(self) -> list[str]:
         return sorted({*object.__dir__(self), *(name for name in dir(type(self.fitted)) if not name.startswith("_"))})
