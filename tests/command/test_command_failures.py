@@ -29,6 +29,7 @@ from puffer_frames.doors.command.jobs import write
 from puffer_frames.doors.command.outcome import STATUS, failed
 from puffer_frames.errors import ArgumentTypeError, FileTakenError
 from puffer_frames.frames import files
+from puffer_frames.verbs.ledgers import locked_lines
 
 MAIN = "import sys\nfrom puffer_frames.doors.command.main import main\nsys.exit(main())"
 RELEASE = ("release", "in.parquet", "out.parquet")
@@ -316,6 +317,36 @@ def test_a_write_that_fails_at_any_step_spends_nothing(folder, monkeypatch, targ
             subprocess.run(["rm", "-r", path], check=True)
 
 
+@pytest.mark.parametrize("target", PLACES)
+def test_a_release_that_is_withdrawn_before_its_file_has_a_name_is_not_written(folder, monkeypatch, target):
+    write, words = jobs.write, ("release", "in.parquet", target, *ASKED, "--theorem", "bounded", *SPENDING)
+
+    def withdrawn_meanwhile(*given, **more):
+        (entry,) = Ledger("l.jsonl")
+        assert run("ledger", "withdraw", "l.jsonl", entry.entry).code == 0
+        return write(*given, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(jobs, "write", withdrawn_meanwhile)
+        ends(run(*words), 1, "one that was withdrawn")
+    assert not files_of(target)
+    assert [entry.state for entry in Ledger("l.jsonl")] == ["withdrawn"]
+    refused, name = [], "rename" if target == "out/" else "link"
+    done = getattr(os, name)
+
+    def too_late(*given, **more):
+        done(*given, **more)
+        last = json.loads(Path("l.jsonl").read_text().splitlines()[-1])
+        refused.append(run("ledger", "withdraw", "l.jsonl", last["entry"]))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(locked_lines, "WAIT", 0.0)
+        patched.setattr(os, name, too_late)
+        assert run(*words).code == 0
+    assert {each.code for each in refused} == {3}
+    assert [entry.state for entry in Ledger("l.jsonl")] == ["withdrawn", "finished"]
+
+
 def test_a_certificate_whose_table_gets_no_name_is_gone_and_its_entry_counts(folder, monkeypatch):
     link = os.link
 
@@ -355,7 +386,7 @@ def test_a_killed_release_is_not_finished(folder, in_a_process):
     killed = in_a_process(KILLED + MAIN, "release", "in.csv", "out.csv", *ASKED, *SPENDING)
     assert killed.returncode == -signal.SIGKILL
     assert not files_of("out.csv")
-    assert not list(folder.glob(".*"))
+    assert {path.name for path in folder.glob(".*")} <= {".l.jsonl.lock"}
     assert [entry.state for entry in Ledger("l.jsonl")] == ["not finished"]
 
 
@@ -367,7 +398,7 @@ def at_once(target, *, new, writers=4):
     def one(released):
         begin.wait()
         try:
-            return write(released, Path(target), folder=target.endswith("/"), new=new, named=lambda: None)
+            return write(released, Path(target), folder=target.endswith("/"), new=new, book=None)
         except FileTakenError as error:
             return error
 

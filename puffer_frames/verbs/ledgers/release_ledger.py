@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -217,20 +218,26 @@ class Ledger(Printed):
             file.append(entry_line(name, "reserved", certificate))
         return name
 
-    def finish(self, entry: str, certificate: Certificate, /, *, out: bool = False) -> None:
-        """Write down what a reserved release has become; a second time changes nothing.
-
-        Where it is `out` already, it counts again if it was withdrawn meanwhile.
+    def finish(self, entry: str, certificate: Certificate, /) -> None:
+        """Write down what a reserved release has become, before anybody has it; a second time changes nothing.
 
         Raises
         ------
         LedgerError
             Where it was withdrawn, or is no longer there.
         """
+        with self.finishing(entry, certificate):
+            pass
+
+    @contextmanager
+    def finishing(self, entry: str, certificate: Certificate, /) -> Iterator[None]:
+        """The same for a release that somebody has from the end of the block on; nobody withdraws it in between.
+
+        Where the block fails, nothing is written. Raises as `finish`, before the block.
+        """
         with locked(self.path, what=_FILE, before=read_before(self.path)) as file:
-            known = self._records(file.found).get(entry)
-            if known is None or not out:
-                known = self._open(known)
+            known = self._open(self._records(file.found).get(entry))
+            yield
             if known.state != "finished":
                 file.append(entry_line(entry, "finished", certificate))
 
@@ -280,8 +287,9 @@ class Ledger(Printed):
         if not waiting:
             return error
         hint = (
-            f"Nothing was drawn. The entry {waiting[-1]} is not finished, and counts: if that release was given to "
-            f"nobody, say puffer_frames.Ledger({str(self.path)!r}).withdraw({waiting[-1]!r})."
+            f"Nothing was drawn. The entry {waiting[-1]} is not finished, and counts; its run may still be going. Only "
+            "if that run has ended, and its release was given to nobody, say "
+            f"puffer_frames.Ledger({str(self.path)!r}).withdraw({waiting[-1]!r})."
         )
         return LedgerError(error.what, rule=error.rule, got=error.got, hint=hint)
 
@@ -430,4 +438,8 @@ class Reserved:
     def end(self, certificate: Certificate, /) -> None:
         """After it was run; once is enough, since every run gives the same release."""
         if self.ledger is not None:
-            self.ledger.finish(self.entry, certificate, out=True)  # a file that was written has its name
+            self.ledger.finish(self.entry, certificate)
+
+    def naming(self, certificate: Certificate, /) -> AbstractContextManager[None]:
+        """While a file that it was written to gets its name."""
+        return nullcontext() if self.ledger is None else self.ledger.finishing(self.entry, certificate)
