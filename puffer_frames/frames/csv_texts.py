@@ -208,6 +208,8 @@ class TextRoles:
     alone is every column without another role."""
     plain: tuple[str, ...] = ()
     """Columns of numbers that are used and not released."""
+    kept: tuple[str, ...] = ()
+    """Columns that are released or used as they are: no text in them stands for a missing value."""
     dates: tuple[str, ...] = ()
     """Columns that become dates where all texts are dates as "2026-01-31"."""
     text: tuple[str, ...] = ()
@@ -264,6 +266,9 @@ def read_csv(
     for name in (*types, *filter(None, dialect.null_values)):
         if name not in names:
             raise not_found("schema" if name in types else "null_values", name, names)
+        if name in roles.kept and name in dialect.null_values:
+            rule, hint = "codes of secret, public, given and unit columns", "Kept columns are released as they are."
+            raise ArgumentError("null_values", rule=rule, got=f"some of {name!r}", hint=hint)
     if not len(table):
         got, hint = "a first line with names alone", "See whether the file is whole."
         raise PriorError(f"the input {path.name!r}", rule="a table with rows", got=got, hint=hint)
@@ -273,7 +278,8 @@ def read_csv(
     wanted = {*roles.exact, *roles.public, *roles.plain}
     alone = roles.alone and wanted <= set(names) and roles.public != (REST,)  # which may mean the others, too
     kept = [name for name in names if name in wanted] if alone else names
-    held = {name: dialect.marks_in(name, table[name]) for name in kept if table[name].dtype == pl.String}
+    coded = [name for name in kept if name not in roles.kept and table[name].dtype == pl.String]
+    held = {name: dialect.marks_in(name, table[name]) for name in coded}
     if marks is not None:
         marks |= {name: own for name, own in held.items() if own}
     return pl.DataFrame(

@@ -368,7 +368,8 @@ def audit_files(request: Request, /) -> Outcome:
     first, second = request.path("original"), request.path("released")
     certificate = certificate_of_file(second, given=request.path_or_none("certificate"))
     secret = (*certificate.secret, *as_listed(request.arguments.get("secret")))
-    own = TextRoles(exact=(*certificate.kept, *certificate.given, *secret), public=certificate.public)
+    kept = tuple(name for name in certificate.kept if name not in (*certificate.given, *secret))
+    own = TextRoles(exact=(*kept, *certificate.given, *secret), public=certificate.public, kept=kept)
     original = read_rows(first, schema=request.schema, streaming=False, roles=own, dialect=request.dialect)
     released = _read_released(second, certificate, schema=request.types("released_schema"))
     _check_dialect(request, first)
@@ -614,8 +615,7 @@ def _codes(
     """
     if marks is not None:
         read = frame.collect_schema().names() if roles.public == (REST,) else (*roles.alike, *roles.public)
-        kept = {*roles.exact, *roles.plain} - {*roles.alike}
-        names = [name for name in frame.collect_schema() if name in read and name not in kept]
+        names = [name for name in frame.collect_schema() if name in read and name not in roles.kept]
         if plan is not None:
             for name in names:
                 codes = plan.fitted.request.null_values.get(name, ())
@@ -644,7 +644,9 @@ def _warn_of_unused(
     for name, own in codes.items():
         unused += [mark for mark in dialect.null_values.get(name, ()) if mark not in (*own, *marks.get(name, ()))]
     if unused:
-        told, hint = f"names texts that are in no row: {', '.join(map(repr, unused))}", "Write them as the file does."
+        listed = ", ".join(map(repr, unused))
+        told = f"names texts that are in no row of the secret, public, given and unit columns: {listed}"
+        hint = "Write them as the file does; kept columns stay as they are."
         warn(SuspectValuesWarning("--null-values", told, hint=hint))
 
 
@@ -667,6 +669,7 @@ def _roles(arguments: Mapping[str, Any], kept: AnyPlan | None) -> TextRoles:
         alike=alike,
         public=tuple(named["public"]) or (REST,),
         plain=tuple(named["row_id"]),
+        kept=tuple(name for name in (*named["keep"], *named["row_id"]) if name not in alike),
         text=() if kept is None else tuple(name for name, kind in kept.kinds.items() if kind == "labels"),
         coded=kept is None,
         alone=True,
