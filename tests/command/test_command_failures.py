@@ -35,6 +35,7 @@ MAIN = "import sys\nfrom puffer_frames.doors.command.main import main\nsys.exit(
 RELEASE = ("release", "in.parquet", "out.parquet")
 SPENDING = ("--ledger", "l.jsonl", "--limit", "1", "--about", "dataset=people")
 """Beside an epsilon of 1: one release, and no more."""
+NAMED = ("--ledger", "l.jsonl", "--about", "dataset=people")
 
 TYPED = (*ASKED, "--keep", "occupation", "--schema", "occupation=Int64")
 BY_PLAN = ("--plan", "plan.json", "--allow-other-frame")
@@ -54,6 +55,12 @@ FAILURES = [
     ([*RELEASE, "--secret", "rase", *ASKED[2:]], 2, "ColumnNotFoundError", "'race'"),
     ([*RELEASE, *ASKED, "--noise", "uniform"], 2, "ArgumentError", "noise"),
     ([*RELEASE, *ASKED, "--noise", "stable:9"], 2, "ArgumentError", "alpha"),
+    ([*RELEASE, *ASKED[:-1], "1e300", "--noise", "stable:1.5"], 2, "ArgumentError", "small enough for a scale"),
+    ([*RELEASE, *ASKED, *NAMED, "--limit", "nan"], 2, "ArgumentError", "the limit must be finite"),
+    ([*RELEASE, *ASKED, *NAMED, "--limit", "0"], 2, "ArgumentError", "the limit must be finite"),
+    ([*RELEASE, *ASKED, *NAMED, "--limit", "1", "--limit-delta", "1"], 2, "ArgumentError", "the delta of the limit"),
+    ([*RELEASE, *ASKED, *NAMED, "--limit-delta", ".1"], 2, "ArgumentError", "--limit 2 of the command"),
+    ([*RELEASE, *ASKED, "--limit-delta", ".1"], 2, "ArgumentError", "--limit-delta must be given with --ledger"),
     ([*RELEASE, *ASKED, "--unit", "patient"], 2, "ArgumentError", "--unit-rows"),
     ([*RELEASE, *ASKED, "--unit-most", "4"], 2, "ArgumentError", "--unit"),
     ([*RELEASE, *ASKED, "--given-scale", "one"], 2, "ArgumentError", "--given"),
@@ -96,6 +103,12 @@ FAILURES = [
     (["release", "none.csv", "out.parquet", *ASKED], 4, "PriorError", "a table with rows"),
     (["release", "missing.csv", "out.parquet", *ASKED], 4, "PriorError", "without nulls"),
     (["release", "in.csv", "o.csv", *TYPED], 4, "ColumnTypeError", "Int64"),
+    *(
+        (["release", "in.csv", "o.csv", *ASKED, "--schema", f"occupation={kind}"], 4, "ColumnTypeError", "got 240 rows")
+        for kind in ("Date", "Datetime", "DatetimeUTC", "Time", "Boolean")
+    ),
+    (["release", "days.csv", "o.csv", *ASKED, "--schema", "age=Date"], 4, "ColumnTypeError", "got 2 rows"),
+    (["release", "in.csv", "o.csv", *ASKED, "--encoding", "utf-32"], 3, "TableFileError", "Leave --encoding out"),
     (["release", "text.csv", "out.parquet", *ASKED, "--mechanism", "noise"], 4, "ColumnTypeError", "integers, floats"),
     (["release", "text.csv", "o.csv", *BY_PLAN], 4, "ColumnTypeError", "of numbers, as in the plan"),
     ([*RELEASE, "--secret", "race", "--public", "flat", "--epsilon", "1"], 1, "NoNoiseNeededError", "needs noise"),
@@ -119,6 +132,7 @@ def test_failures(folder, words, code, kind, said):
     (folder / "none.csv").write_text("race,age\n")
     (folder / "missing.csv").write_text("race,age\na,1\nb,\na,3\n")
     (folder / "text.csv").write_text("race,age\na,young\nb,old\na,old\n")
+    (folder / "days.csv").write_text("race,age\na,2020-02-28\nb,2020-02-31\na,soon\n")
     if "plan.json" in words:
         assert run("plan", "in.parquet", "plan.json", *ASKED).code == 0
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}

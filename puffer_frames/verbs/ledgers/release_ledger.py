@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +26,7 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.plans.source import ask_before_runs
 from puffer_frames.frames.stamps.parquet import when_run
 from puffer_frames.frames.table import open_table, small_frame
-from puffer_frames.numbers.arguments import Target
+from puffer_frames.numbers.arguments import Target, check_delta, check_number
 from puffer_frames.numbers.presentation import Printed, Rows, plain, shown
 from puffer_frames.verbs.ledgers.composition import Composition, batch_of, together
 from puffer_frames.verbs.ledgers.entries import Entry, Record, entry_line, read_before, records_of
@@ -85,9 +86,14 @@ class Ledger(Printed):
             )
         object.__setattr__(self, "path", Path(self.path))
         if self.limit is not None:
-            Target.of(self.limit, self.delta)
+            limit = check_number(self.limit, "limit")
+            if not 0 < limit < math.inf:
+                hint = "Give the largest epsilon that the releases of one data set may have together, such as 2."
+                raise ArgumentError("the limit", rule="finite and greater than 0", got=f"{limit:g}", hint=hint)
+            check_delta(self.delta, "the delta of the limit")
         elif self.delta:
-            raise ArgumentError("delta", rule="given with a limit", got=plain(self.delta), hint="Say limit=2.0 too.")
+            hint = "Give the limit too: limit=2.0, or --limit 2 of the command."
+            raise ArgumentError("the delta of the limit", rule="given with it", got="it alone", hint=hint)
 
     @short_traceback
     def entries(self) -> tuple[Entry, ...]:
