@@ -1,8 +1,8 @@
-"""A check before publication, for CI: every table in a folder must be a release, intact, within an epsilon.
+"""A check before publication, for CI: every file in a folder must be a release, or the certificate beside one.
 
-    python check_releases.py public/ --most 1.0
+    python check_releases.py public/ --most 1.0 --public-key key.pem
 
-It calls the command `puffer verify`, prints a line for each table, and ends with 1 where one is not as it should be.
+It calls the command `puffer verify`, prints its verdict of each file, and ends with 1 where one is not as it should be.
 """
 
 import argparse
@@ -14,20 +14,22 @@ from pathlib import Path
 
 from puffer_frames.doors.command.main import main as puffer
 
-TABLES = (".parquet", ".csv", ".arrow")
+BESIDE = ".certificate.json"
 
 
-def verdict(path: Path, most: float) -> str:
-    """What is wrong with a table; an empty text for nothing."""
-    printed = io.StringIO()
+def verdict(path: Path, most: float, key: Path | None) -> tuple[bool, str]:
+    """Whether a file may be published, and what is said of it."""
+    printed, signed = io.StringIO(), [] if key is None else ["--public-key", str(key)]
     with contextlib.redirect_stdout(printed):
-        code = puffer(["verify", str(path), "--json"])  # in this process: to import the package takes a second
+        code = puffer(["verify", str(path), "--json", *signed])  # in this process: to import the package takes a second
     found = json.loads(printed.getvalue())
+    said = found.get("verdict") or found["error"]["message"]
     if code:
-        return found.get("verdict") or found["error"]["message"]
+        return False, said
     if "measured_epsilon" in found:
-        return "its rows lose more than was asked for"
-    return f"epsilon {found['epsilon']:g} is more than {most:g}" if found["epsilon"] > most else ""
+        return False, "its rows lose more than was asked for"
+    fits = found["epsilon"] <= most
+    return fits, said if fits else f"epsilon {found['epsilon']:g} is more than {most:g}"
 
 
 def main(words=None) -> int:
@@ -35,12 +37,16 @@ def main(words=None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--most", type=float, default=1.0, help="largest epsilon")
+    signer = parser.add_mutually_exclusive_group(required=True)
+    signer.add_argument("--public-key", type=Path, help="of whoever signs the certificates: only signed ones pass")
+    signer.add_argument("--unsigned", action="store_true", help="nobody signs: an edited certificate may pass")
     options = parser.parse_args(words)
-    tables = sorted(path for path in options.folder.rglob("*") if path.suffix in TABLES)
-    wrong = {path: found for path in tables if (found := verdict(path, options.most))}
-    for path in tables:
-        print(f"{path}: {wrong.get(path, 'intact')}")
-    return int(bool(wrong) or not tables)
+    files = {path for path in options.folder.rglob("*") if path.is_symlink() or not path.is_dir()}
+    tables = sorted(files - {path.with_name(path.name + BESIDE) for path in files if path.suffix == ".csv"})
+    found = {path: verdict(path, options.most, options.public_key) for path in tables}
+    for path, (_, said) in found.items():
+        print(f"{path}: {said}")
+    return int(not found or not all(fits for fits, _ in found.values()))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,15 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from puffer_frames.errors import ArgumentError, ColumnTypeError, PriorError, SuspectValuesWarning, TableFileError, warn
+from puffer_frames.errors import (
+    ArgumentError,
+    ColumnTypeError,
+    PriorError,
+    PufferError,
+    SuspectValuesWarning,
+    TableFileError,
+    warn,
+)
 from puffer_frames.frames.columns import MISSING, REST, not_found, rows_text
 
 _FIRST = 1000
@@ -208,6 +216,8 @@ class TextRoles:
     alone is every column without another role."""
     plain: tuple[str, ...] = ()
     """Columns of numbers that are used and not released."""
+    kept: tuple[str, ...] = ()
+    """Columns that are released or used as they are: no text in them stands for a missing value."""
     dates: tuple[str, ...] = ()
     """Columns that become dates where all texts are dates as "2026-01-31"."""
     text: tuple[str, ...] = ()
@@ -253,7 +263,7 @@ def read_csv(
             glob=False,  # data[1].csv is no pattern, which would be that of data1.csv
         )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeError, csv.Error, *_NOT_PACKED):
-        raise what_is_wrong(path, dialect) or _unfit(path) from None
+        raise what_is_wrong(path, dialect) or _misfit(path, first, types, dialect) from None
     table = table.rename({name.replace('"', '""'): name for name in first if '"' in name}, strict=False)
     names = table.columns
     if roles.alone:
@@ -264,6 +274,9 @@ def read_csv(
     for name in (*types, *filter(None, dialect.null_values)):
         if name not in names:
             raise not_found("schema" if name in types else "null_values", name, names)
+        if name in roles.kept and name in dialect.null_values:
+            rule, hint = "codes of secret, public, given and unit columns", "Kept columns are released as they are."
+            raise ArgumentError("null_values", rule=rule, got=f"some of {name!r}", hint=hint)
     if not len(table):
         got, hint = "a first line with names alone", "See whether the file is whole."
         raise PriorError(f"the input {path.name!r}", rule="a table with rows", got=got, hint=hint)
@@ -273,7 +286,8 @@ def read_csv(
     wanted = {*roles.exact, *roles.public, *roles.plain}
     alone = roles.alone and wanted <= set(names) and roles.public != (REST,)  # which may mean the others, too
     kept = [name for name in names if name in wanted] if alone else names
-    held = {name: dialect.marks_in(name, table[name]) for name in kept if table[name].dtype == pl.String}
+    coded = [name for name in kept if name not in roles.kept and table[name].dtype == pl.String]
+    held = {name: dialect.marks_in(name, table[name]) for name in coded}
     if marks is not None:
         marks |= {name: own for name, own in held.items() if own}
     return pl.DataFrame(
@@ -591,17 +605,40 @@ _WRITTEN = {
 nanoseconds, and moves what has a zone."""
 
 
+def _written_form(dtype: Any) -> str:
+    """The form of texts of a type of times; empty for another type."""
+    form = _WRITTEN.get(dtype.base_type(), "")
+    zoned = getattr(dtype, "time_zone", None) is not None
+    return form.removesuffix("$") + "(Z|[+-][0-9]{2}(:?[0-9]{2})?)?$" if zoned else form
+
+
 def _check_times(source: Path | io.BytesIO, names: Sequence[str], types: Mapping[str, Any], dialect: Dialect) -> None:
     """Raise ColumnTypeError for a text that a type of times would change."""
     how: dict[str, Any] = {"separator": dialect.separator, "comment_prefix": dialect.comment}
-    forms = {name: _WRITTEN[dtype.base_type()] for name, dtype in types.items() if dtype.base_type() in _WRITTEN}
+    forms = {name: form for name, dtype in types.items() if (form := _written_form(dtype))}
     for name, form in forms.items():
-        if getattr(types[name], "time_zone", None) is not None:
-            form = form.removesuffix("$") + "(Z|[+-][0-9]{2}(:?[0-9]{2})?)?$"
         with _begun(source) as file:
             texts = pl.read_csv(file, infer_schema=False, columns=[names.index(name)], **how).to_series()
         if other := int((~texts.str.contains(form)).sum()):
             raise _changed(name, types[name], other)
+
+
+def _misfit(path: Path, names: Sequence[str], types: Mapping[str, Any], dialect: Dialect) -> PufferError:
+    """What is to be raised of a file that Polars could not read: the first column whose texts are not of its type."""
+    how: dict[str, Any] = {"separator": dialect.separator, "comment_prefix": dialect.comment, "infer_schema": False}
+    with suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException, *_NOT_PACKED):
+        for name, dtype in types.items():
+            if name in names and not _is_read_here(dtype):
+                how |= {"columns": [names.index(name)], "ignore_errors": True}
+                own = {name.replace('"', '""'): dtype.base_type()}
+                texts = pl.read_csv(dialect.source(path), **how).to_series()
+                odd = ~texts.str.contains(_written_form(dtype))
+                with suppress(pl.exceptions.PolarsError):  # of times, where no text is one
+                    typed = pl.read_csv(dialect.source(path), schema_overrides=own, **how).to_series()
+                    odd |= typed.is_null() & texts.is_not_null()
+                if other := int(odd.sum()):
+                    return _changed(name, dtype, other)
+    return _unfit(path)
 
 
 def _changed(name: str, dtype: Any, rows: int) -> ColumnTypeError:
@@ -655,7 +692,9 @@ def what_is_wrong(path: Path, dialect: Dialect = AS_USUAL, /) -> TableFileError 
                         path,
                         f"text in {'UTF-8' if usual else dialect.encoding}",
                         f"another encoding{', such as UTF-16' if utf16 else f', first in line {line}'}",
-                        f"Say --encoding {'utf-16' if utf16 else 'windows-1252'}, or the one that it has.",
+                        f"Say --encoding {'utf-16' if utf16 else 'windows-1252'}, or the one that it has."
+                        if usual or utf16
+                        else "Leave --encoding out, for UTF-8; if it is another one, say that.",
                     )
     except _NOT_PACKED:
         return _refused(

@@ -11,7 +11,7 @@ import io
 import os
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -28,7 +28,7 @@ from puffer_frames.frames.arrow import DIGITS, check_types
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.csv_texts import AS_THEY_ARE, AS_USUAL, PACKED, Dialect, TextRoles, check_names_of, read_csv
 from puffer_frames.frames.stamps.parquet import as_file_metadata, data_files, partition_columns, read_parquet_metadata
-from puffer_frames.frames.stamps.whole_file import alone_in, replacing, sync_folder, taken
+from puffer_frames.frames.stamps.whole_file import Naming, alone_in, replacing, sync_folder, taken
 from puffer_frames.numbers.records import CERTIFICATE_BYTES, parsed
 
 Format: TypeAlias = Literal["parquet", "folder", "csv", "arrow", "Excel", "SPSS", "Stata"]
@@ -341,12 +341,19 @@ def check_writable(frame: NativeFrame, names: Collection[str], path: Path, /) ->
 
 
 def write_csv(
-    frame: NativeFrame, path: Path, beside: Path, text: str, /, *, new: bool, named: Callable[[], object]
+    frame: NativeFrame,
+    path: Path,
+    beside: Path,
+    text: str,
+    /,
+    *,
+    new: bool,
+    naming: Callable[[], AbstractContextManager[Callable[[], object]]],
 ) -> None:
     """Write a frame in memory, and a text about it beside it: of one writer, whole, and on the disk.
 
     Nothing has a name before both are on the disk, where a full one would show. Then the text gets its name first, so
-    that no table is without one; `named` is called in between.
+    that no table is without one; what `naming` gives is called in between.
 
     Raises FileTakenError where a new file is there already, and where somebody else wrote the text beside this table;
     OSError where a file cannot be written.
@@ -358,6 +365,7 @@ def write_csv(
             turn.enter_context(alone_in(path.parent))
             if new and os.path.lexists(path):
                 raise taken()
+            named = turn.enter_context(naming())
             write_text(text, beside, new=new)
             named()
             turn.push(lambda kind, *_: beside.unlink() if kind and new and not os.path.lexists(path) else None)
@@ -368,14 +376,16 @@ def write_csv(
                 got="a certificate of another one beside this table",
                 hint="Write the release again, to another file.",
             )
-    sync_folder(path.parent)
+        sync_folder(path.parent)
 
 
-def write_arrow(frame: NativeFrame, path: Path, metadata: dict[str, Any], /, *, new: bool) -> None:
+def write_arrow(
+    frame: NativeFrame, path: Path, metadata: dict[str, Any], /, *, new: bool, naming: Naming = nullcontext
+) -> None:
     """Write a frame in memory as an Arrow file, with a JSON-like dict in the metadata of its schema."""
     table = frame.to_arrow()
     table = table.replace_schema_metadata(as_file_metadata(metadata))
-    with replacing(path, durable=True, new=new) as file, pa.ipc.new_file(file, table.schema) as writer:
+    with replacing(path, durable=True, new=new, naming=naming) as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
 
 

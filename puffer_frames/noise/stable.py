@@ -252,6 +252,10 @@ def _unit_quantile(tail: float, /, *, alpha: float) -> float:
     return math.exp(float(scipy.optimize.brentq(beyond, -40.0, 600.0 / alpha, xtol=1e-13)))
 
 
+_FARTHEST = 600.0
+"""Logarithm of the largest shift, in units of the scale, that a loss is computed of."""
+
+
 @lru_cache(maxsize=256)
 def unit_scale(*, epsilon: float, alpha: float) -> float:
     r"""c(epsilon, alpha): the smallest scale that is epsilon-private for a shift of 1, rounded up.
@@ -259,7 +263,8 @@ def unit_scale(*, epsilon: float, alpha: float) -> float:
     .. math:: c = 1/r, \quad \max_x \log f(x) / f(x + r) = \varepsilon
 
     **Cost**: some 0.3 s, once per pair of arguments. **Rounding**: the upper bound of the loss at the scale is at most
-    epsilon; the scale is within 1e-8 of one where the lower bound exceeds it.
+    epsilon; the scale is within 1e-8 of one where the lower bound exceeds it. Raises ArgumentError where it would be
+    below e^-600, near which the densities leave the range of floats.
     See [ZA]; docs/theory.md, section 11.
     """
 
@@ -267,8 +272,11 @@ def unit_scale(*, epsilon: float, alpha: float) -> float:
         return shift_loss(math.exp(log_shift), alpha=alpha)[1] - epsilon
 
     high = math.log(epsilon) + 1.0
-    while loss(high) <= 0:
+    while high <= _FARTHEST and loss(high) <= 0:
         high += 1.0
+    if high > _FARTHEST:
+        rule = "small enough for a scale in the range of floats, with stable noise"
+        raise ArgumentError("epsilon", rule=rule, got=f"{epsilon:g}", hint="Values from 0.1 to 2 are usual.")
     low = high - 1.0
     while loss(low) > 0:
         low -= 1.0

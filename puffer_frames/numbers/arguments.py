@@ -25,12 +25,12 @@ def check_epsilon(epsilon: float, /, *, zero_allowed: bool = False) -> float:
     return value
 
 
-def check_delta(delta: float, /) -> float:
+def check_delta(delta: float, /, name: str = "delta") -> float:
     """Return delta as a float; raise ArgumentError unless 0 <= delta < 1."""
     value = check_number(delta, "delta")
     if not 0 <= value < 1:
         raise ArgumentError(
-            "delta",
+            name,
             rule="at least 0 and less than 1",
             got=f"{value:g}",
             hint="Use 0 for pure privacy, or a number far below 1 / (number of rows).",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -146,14 +148,31 @@ def write_parquet(frame: NativeFrame, path: str | Path, /, *, derived: bool = Fa
 
 
 def write_release(
-    frame: NativeFrame, path: str | Path, /, *, derived: bool = False, durable: bool, new: bool = False
+    frame: NativeFrame,
+    path: str | Path,
+    /,
+    *,
+    derived: bool = False,
+    durable: bool,
+    new: bool = False,
+    naming: Callable[[Certificate], AbstractContextManager[object]] | None = None,
 ) -> Certificate:
-    """The same, and the certificate; a durable file is on the disk before it has its name, a new one replaces none."""
+    """The same, and the certificate; a durable file is on the disk before it has its name, a new one replaces none.
+
+    `naming` surrounds the moment in which the file gets its name.
+    """
     table = open_table(frame)
     if table.is_plan:
-        return _sink(frame, path, durable=durable, new=new)
+        return _sink(frame, path, durable=durable, new=new, naming=naming)
     certificate = certificate_of(frame).for_frame(frame, derived=derived)
-    write_parquet_file(table.in_memory().to_arrow(), path, certificate.to_dict(), durable=durable, new=new)
+    write_parquet_file(
+        table.in_memory().to_arrow(),
+        path,
+        certificate.to_dict(),
+        durable=durable,
+        new=new,
+        naming=partial(naming or nullcontext, certificate),
+    )
     return certificate
 
 
@@ -243,7 +262,15 @@ def sink_parquet(frame: NativeFrame, path: str | Path, /) -> None:
     _sink(frame, path, durable=False)
 
 
-def _sink(frame: NativeFrame, path: str | Path, /, *, durable: bool, new: bool = False) -> Certificate:
+def _sink(
+    frame: NativeFrame,
+    path: str | Path,
+    /,
+    *,
+    durable: bool,
+    new: bool = False,
+    naming: Callable[[Certificate], AbstractContextManager[object]] | None = None,
+) -> Certificate:
     found = open_table(frame).metadata()
     if found is None:
         raise _no_plan()
@@ -255,10 +282,13 @@ def _sink(frame: NativeFrame, path: str | Path, /, *, durable: bool, new: bool =
 
     if runs is not None:
         runs.begin()
-    if not sink_plan(frame, path, metadata, durable=durable, new=new):
+        naming = naming or runs.naming
+
+    def named() -> AbstractContextManager[object]:
+        return (naming or nullcontext)(written[-1])
+
+    if not sink_plan(frame, path, metadata, durable=durable, new=new, naming=named):
         raise _no_plan()
-    if runs is not None:
-        runs.end(written[-1])
     return written[-1]
 
 

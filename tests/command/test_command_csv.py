@@ -447,6 +447,12 @@ def test_texts_that_stand_for_a_missing_value():
     assert run("release", "in.csv", "out.csv", *words, "--null-values", "pay=9999").code == 0
     assert len(texts("out.csv")) == ROWS - 10
     assert set(texts("out.csv")["code"]) == {"99", "1"}
+    assert run("plan", "in.csv", "kept.json", *words[:4], *words[6:], "--null-values", "pay=9999").code == 0
+    for asked in (words, ("--plan", "kept.json", "--keep", "code")):  # kept columns are as they were
+        assert run("release", "in.csv", "kept.csv", *asked, "--null-values", "1,pay=9999", "--overwrite").code == 0
+        assert set(texts("kept.csv")["code"]) == {"99", "1"}
+        refused = run("release", "in.csv", "no.csv", *asked, "--null-values", "code=1")
+        ends(refused, 2, "must be codes of secret, public, given and unit columns; got some of 'code'")
     pl.read_csv("in.csv").write_parquet("in.parquet")
     marks = ("--null-values", "pay=9999,pay=9998")
     for name in ("in.csv", "in.parquet"):  # as the argument of Python, and the plan keeps them

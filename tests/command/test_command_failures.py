@@ -29,11 +29,13 @@ from puffer_frames.doors.command.jobs import write
 from puffer_frames.doors.command.outcome import STATUS, failed
 from puffer_frames.errors import ArgumentTypeError, FileTakenError
 from puffer_frames.frames import files
+from puffer_frames.verbs.ledgers import locked_lines
 
 MAIN = "import sys\nfrom puffer_frames.doors.command.main import main\nsys.exit(main())"
 RELEASE = ("release", "in.parquet", "out.parquet")
 SPENDING = ("--ledger", "l.jsonl", "--limit", "1", "--about", "dataset=people")
 """Beside an epsilon of 1: one release, and no more."""
+NAMED = ("--ledger", "l.jsonl", "--about", "dataset=people")
 
 TYPED = (*ASKED, "--keep", "occupation", "--schema", "occupation=Int64")
 BY_PLAN = ("--plan", "plan.json", "--allow-other-frame")
@@ -53,6 +55,12 @@ FAILURES = [
     ([*RELEASE, "--secret", "rase", *ASKED[2:]], 2, "ColumnNotFoundError", "'race'"),
     ([*RELEASE, *ASKED, "--noise", "uniform"], 2, "ArgumentError", "noise"),
     ([*RELEASE, *ASKED, "--noise", "stable:9"], 2, "ArgumentError", "alpha"),
+    ([*RELEASE, *ASKED[:-1], "1e300", "--noise", "stable:1.5"], 2, "ArgumentError", "small enough for a scale"),
+    ([*RELEASE, *ASKED, *NAMED, "--limit", "nan"], 2, "ArgumentError", "the limit must be finite"),
+    ([*RELEASE, *ASKED, *NAMED, "--limit", "0"], 2, "ArgumentError", "the limit must be finite"),
+    ([*RELEASE, *ASKED, *NAMED, "--limit", "1", "--limit-delta", "1"], 2, "ArgumentError", "the delta of the limit"),
+    ([*RELEASE, *ASKED, *NAMED, "--limit-delta", ".1"], 2, "ArgumentError", "--limit 2 of the command"),
+    ([*RELEASE, *ASKED, "--limit-delta", ".1"], 2, "ArgumentError", "--limit-delta must be given with --ledger"),
     ([*RELEASE, *ASKED, "--unit", "patient"], 2, "ArgumentError", "--unit-rows"),
     ([*RELEASE, *ASKED, "--unit-most", "4"], 2, "ArgumentError", "--unit"),
     ([*RELEASE, *ASKED, "--given-scale", "one"], 2, "ArgumentError", "--given"),
@@ -95,6 +103,12 @@ FAILURES = [
     (["release", "none.csv", "out.parquet", *ASKED], 4, "PriorError", "a table with rows"),
     (["release", "missing.csv", "out.parquet", *ASKED], 4, "PriorError", "without nulls"),
     (["release", "in.csv", "o.csv", *TYPED], 4, "ColumnTypeError", "Int64"),
+    *(
+        (["release", "in.csv", "o.csv", *ASKED, "--schema", f"occupation={kind}"], 4, "ColumnTypeError", "got 240 rows")
+        for kind in ("Date", "Datetime", "DatetimeUTC", "Time", "Boolean")
+    ),
+    (["release", "days.csv", "o.csv", *ASKED, "--schema", "age=Date"], 4, "ColumnTypeError", "got 2 rows"),
+    (["release", "in.csv", "o.csv", *ASKED, "--encoding", "utf-32"], 3, "TableFileError", "Leave --encoding out"),
     (["release", "text.csv", "out.parquet", *ASKED, "--mechanism", "noise"], 4, "ColumnTypeError", "integers, floats"),
     (["release", "text.csv", "o.csv", *BY_PLAN], 4, "ColumnTypeError", "of numbers, as in the plan"),
     ([*RELEASE, "--secret", "race", "--public", "flat", "--epsilon", "1"], 1, "NoNoiseNeededError", "needs noise"),
@@ -118,6 +132,7 @@ def test_failures(folder, words, code, kind, said):
     (folder / "none.csv").write_text("race,age\n")
     (folder / "missing.csv").write_text("race,age\na,1\nb,\na,3\n")
     (folder / "text.csv").write_text("race,age\na,young\nb,old\na,old\n")
+    (folder / "days.csv").write_text("race,age\na,2020-02-28\nb,2020-02-31\na,soon\n")
     if "plan.json" in words:
         assert run("plan", "in.parquet", "plan.json", *ASKED).code == 0
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
@@ -316,6 +331,36 @@ def test_a_write_that_fails_at_any_step_spends_nothing(folder, monkeypatch, targ
             subprocess.run(["rm", "-r", path], check=True)
 
 
+@pytest.mark.parametrize("target", PLACES)
+def test_a_release_that_is_withdrawn_before_its_file_has_a_name_is_not_written(folder, monkeypatch, target):
+    write, words = jobs.write, ("release", "in.parquet", target, *ASKED, "--theorem", "bounded", *SPENDING)
+
+    def withdrawn_meanwhile(*given, **more):
+        (entry,) = Ledger("l.jsonl")
+        assert run("ledger", "withdraw", "l.jsonl", entry.entry).code == 0
+        return write(*given, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(jobs, "write", withdrawn_meanwhile)
+        ends(run(*words), 1, "one that was withdrawn")
+    assert not files_of(target)
+    assert [entry.state for entry in Ledger("l.jsonl")] == ["withdrawn"]
+    refused, name = [], "rename" if target == "out/" else "link"
+    done = getattr(os, name)
+
+    def too_late(*given, **more):
+        done(*given, **more)
+        last = json.loads(Path("l.jsonl").read_text().splitlines()[-1])
+        refused.append(run("ledger", "withdraw", "l.jsonl", last["entry"]))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(locked_lines, "WAIT", 0.0)
+        patched.setattr(os, name, too_late)
+        assert run(*words).code == 0
+    assert {each.code for each in refused} == {3}
+    assert [entry.state for entry in Ledger("l.jsonl")] == ["withdrawn", "finished"]
+
+
 def test_a_certificate_whose_table_gets_no_name_is_gone_and_its_entry_counts(folder, monkeypatch):
     link = os.link
 
@@ -355,7 +400,7 @@ def test_a_killed_release_is_not_finished(folder, in_a_process):
     killed = in_a_process(KILLED + MAIN, "release", "in.csv", "out.csv", *ASKED, *SPENDING)
     assert killed.returncode == -signal.SIGKILL
     assert not files_of("out.csv")
-    assert not list(folder.glob(".*"))
+    assert {path.name for path in folder.glob(".*")} <= {".l.jsonl.lock"}
     assert [entry.state for entry in Ledger("l.jsonl")] == ["not finished"]
 
 
@@ -367,7 +412,7 @@ def at_once(target, *, new, writers=4):
     def one(released):
         begin.wait()
         try:
-            return write(released, Path(target), folder=target.endswith("/"), new=new, named=lambda: None)
+            return write(released, Path(target), folder=target.endswith("/"), new=new, book=None)
         except FileTakenError as error:
             return error
 

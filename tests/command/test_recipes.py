@@ -10,6 +10,8 @@ import duckdb
 import polars as pl
 import pytest
 from command_line import ASKED, people, run
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from sklearn.datasets import load_diabetes
 
 import puffer_frames
@@ -77,14 +79,37 @@ def test_a_script_for_cron(folder, capsys):
 def test_a_check_in_ci(folder, capsys):
     check = example("check_releases")
     (folder / "public").mkdir()
-    assert check.main(["public"]) == 1
+    asked = ["public", "--unsigned"]
+    assert check.main(asked) == 1
     assert run("release", "in.parquet", "public/a.parquet", *ASKED).code == 0
     assert run("release", "in.parquet", "public/b.csv", *ASKED).code == 0
-    assert check.main(["public"]) == 0
-    assert check.main(["public", "--most", "0.5"]) == 1
-    people().write_parquet("public/raw.parquet")
-    assert check.main(["public"]) == 1
-    assert "raw.parquet: the table must be one with a certificate" in capsys.readouterr().out
+    assert check.main(asked) == 0
+    assert "a.parquet: unsigned: cannot be trusted" in capsys.readouterr().out
+    assert check.main([*asked, "--most", "0.5"]) == 1
+    for raw in ("raw.parquet", "raw.pq", "raw.feather", "raw.csv.gz", "a.parquet.certificate.json", ".raw", "c/_raw"):
+        place = folder / "public" / raw
+        place.parent.mkdir(exist_ok=True)
+        people().write_ipc(place) if raw == "raw.feather" else people().write_parquet(place)
+        assert check.main(asked) == 1
+        assert f"{raw}: the " in capsys.readouterr().out
+        place.unlink()
+    assert check.main(asked) == 0
+
+
+def test_the_check_of_signed_releases(folder, capsys):
+    check, key = example("check_releases"), Ed25519PrivateKey.generate()
+    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    (folder / "key.pem").write_bytes(public)
+    (folder / "public").mkdir()
+    asked, beside = ["public", "--public-key", "key.pem"], folder / "public" / "b.csv.certificate.json"
+    assert run("release", "in.parquet", "public/b.csv", *ASKED).code == 0
+    certificate = puffer_frames.Certificate.load(beside)
+    assert check.main(asked) == 1
+    beside.write_text(json.dumps(certificate.sign(key).to_dict()))
+    assert check.main(asked) == 0
+    assert capsys.readouterr().out == "public/b.csv: forged\npublic/b.csv: intact\n"
+    beside.write_text(json.dumps(certificate.sign(key).to_dict() | {"issuer": "somebody else"}))
+    assert check.main(asked) == 1
 
 
 def test_the_session_of_the_page(folder):

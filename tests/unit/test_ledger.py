@@ -16,9 +16,12 @@ import puffer_frames
 from puffer_frames import Certificate, Layout, Ledger, LedgerWarning, Noise, compose, ledger
 from puffer_frames.errors import ArgumentError, CalibrationError, LedgerError, LedgerNotFoundError
 from puffer_frames.frames.local.table import LocalRows
+from puffer_frames.frames.plans.source import Source
 from puffer_frames.numbers.rounding import as_written, sum_as_written, up_as_written
 from puffer_frames.verbs import attached
 from puffer_frames.verbs.ledgers import entries
+from puffer_frames.verbs.ledgers.entries import check_lines, entry_line
+from puffer_frames.verbs.ledgers.locked_lines import look
 
 RNG = np.random.default_rng(4)
 ROWS = 300
@@ -277,19 +280,50 @@ def test_a_plan_that_was_withdrawn_is_not_run(path, tmp_path):
         plan.puffer.collect()
 
 
-def test_a_release_that_is_out_counts_also_if_it_was_withdrawn_meanwhile(path, tmp_path, monkeypatch):
-    plan = release(path, pl.from_pandas(PEOPLE).lazy())
+@pytest.mark.parametrize("place", [(attached.Certificate, "of_values"), (Source, "_batches")])
+def test_a_plan_that_is_withdrawn_while_it_runs_gives_nothing(path, tmp_path, monkeypatch, place):
+    file, done = tmp_path / "released.parquet", getattr(*place)
+    runs = [
+        lambda plan: plan.puffer.sink_parquet(file),
+        lambda plan: plan.puffer.collect(),
+        lambda plan: plan.collect(),
+    ]
+    for run in runs if place[0] is Source else runs[:2]:  # a plain collect() is told of no certificate
+        plan = release(path, pl.from_pandas(PEOPLE).lazy())
+        (*_, entry) = ledger(path)
+
+        def withdrawn_meanwhile(*given, entry=entry.entry):
+            found = done(*given)
+            Ledger(path).withdraw(entry)
+            return found
+
+        with monkeypatch.context() as patched:
+            patched.setattr(*place, withdrawn_meanwhile)
+            with pytest.raises(LedgerError, match="withdrawn"):
+                run(plan)
+        assert not file.exists()
+    assert {entry.state for entry in Ledger(path)} == {"withdrawn"}
+
+
+def test_nobody_withdraws_a_release_whose_file_is_getting_its_name(path):
+    release(path)
     (entry,) = ledger(path)
-    write = attached.sink_plan
+    name = Ledger(path).reserve(entry.certificate, PEOPLE)
+    with Ledger(path).finishing(name, entry.certificate):
+        assert look(path)[1]  # locked
+    with pytest.raises(ArgumentError, match="not finished"):
+        Ledger(path).withdraw(name)
 
-    def withdrawn_meanwhile(*given, **options):
-        written = write(*given, **options)
-        Ledger(path).withdraw(entry.entry)
-        return written
 
-    monkeypatch.setattr(attached, "sink_plan", withdrawn_meanwhile)
-    plan.puffer.sink_parquet(tmp_path / "released.parquet")
-    assert [(entry.state, entry.counts) for entry in Ledger(path)] == [("finished", True)]
+def test_a_release_that_was_finished_after_it_was_withdrawn_counts_and_is_a_fault(path):
+    release(path)
+    (entry,) = ledger(path)
+    lines = path.read_text().splitlines()
+    gone = json.dumps(entry_line(entry.entry, "withdrawn", None))
+    path.write_text("\n".join([lines[0], gone, lines[1], ""]))
+    assert ledger(path).total().epsilon == 0.5
+    with pytest.raises(LedgerError, match="line 3 that finishes a release after it was withdrawn"):
+        check_lines(look(path)[0], path=path)
 
 
 def test_a_line_that_is_cut_off_is_reported_and_skipped(path):

@@ -164,6 +164,7 @@ def test_every_sentence_appears_where_the_table_says(name, tmp_path):
     certificate_of_case(name).report(tmp_path / "report.html")
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     text = page.text
+    assert ",," not in text
     (words,) = (one.text for one in page.all("section") if one.given["aria-labelledby"] == "words")
     rest = text.replace(" ".join(words.split()), "")
     for word, form in WORDS.values():  # explained where the page has them, and nowhere else

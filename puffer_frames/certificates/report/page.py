@@ -501,7 +501,8 @@ def promise_claims(
         whom, what = f"{whom} but its {names}", f"{what}, among records with the same {names},"
     found = example(epsilon, delta)
     first, second = secrets or ("one of two protected secrets", "the other")
-    parts = {"whom": whom, "what": what, "after": in_100(found.after), "first": first, "second": second}
+    parts = {"whom": whom, "after": in_100(found.after), "first": first, "second": second}
+    parts["what"] = what.removesuffix(",")  # the sentence has one after it
     parts["again"] = first if secrets else "the first"
     told = claim("example", **parts)
     if delta:

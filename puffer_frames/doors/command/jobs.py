@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -29,6 +30,7 @@ from puffer_frames.doors.command.outcome import DONE, LOG, REFUSED, Outcome, che
 from puffer_frames.doors.command.parser import Request
 from puffer_frames.doors.command.places import (
     BESIDE,
+    FileLedger,
     beside,
     check_no_empty_lines,
     check_places,
@@ -69,69 +71,17 @@ from puffer_frames.verbs.comparing import compare
 from puffer_frames.verbs.ledgers.composition import together
 from puffer_frames.verbs.ledgers.entries import Entry, check_lines
 from puffer_frames.verbs.ledgers.locked_lines import look
-from puffer_frames.verbs.ledgers.release_ledger import Ledger, LedgerArgument, ledger
+from puffer_frames.verbs.ledgers.release_ledger import Ledger, ledger
 from puffer_frames.verbs.plans.file import FORMAT
 from puffer_frames.verbs.plans.plan import Plan, calibrate, load_plan
 from puffer_frames.verbs.release import privatize
 
 
-@dataclass(frozen=True, repr=False)
-class FileLedger(Ledger):
-    """A ledger of releases to files: one is finished when its file has its name, not when it is drawn."""
-
-    reserved: list[str] = field(default_factory=list)
-    """Names of the entries of this run."""
-    drawn: dict[str, Certificate] = field(default_factory=dict)
-    """Certificates of those that were drawn."""
-
-    @classmethod
-    def of(cls, ledger: LedgerArgument, /) -> FileLedger | None:
-        """For the argument `ledger`; raises ArgumentError, ArgumentTypeError."""
-        if ledger is None:
-            return None
-        if isinstance(ledger, Ledger):
-            return cls(ledger.path, ledger.limit, ledger.delta)
-        return cls(ledger)  # type: ignore[arg-type]
-
-    def reserve(self, certificate: Certificate, frame: NativeFrame, /, *, known: str = "") -> str:
-        """As a ledger does."""
-        self.reserved.append(super().reserve(certificate, frame, known=known))
-        return self.reserved[-1]
-
-    def finish(self, entry: str, certificate: Certificate, /, *, out: bool = False) -> None:
-        """Wait for the file."""
-        del out
-        self.drawn[entry] = certificate
-
-    @contextmanager
-    def of_files(self) -> Iterator[Callable[[], None]]:
-        """Finish the entries at the end of the block.
-
-        Yields what is to be called when a file has its name. Where the block fails before, nobody has seen the noise:
-        the entries are withdrawn. They are not where that is not certain: a file may have its name, or somebody
-        interrupted the run.
-        """
-        named: list[bool] = []
-        try:
-            yield lambda: named.append(True)
-            for entry, certificate in self.drawn.items():
-                super().finish(entry, certificate, out=True)
-        except BaseException as error:
-            certain = not named and not isinstance(error, (KeyboardInterrupt, SystemExit))
-            for entry in self.reserved:
-                self._give_up(entry, certain=certain)
-            raise
-
-    def _give_up(self, entry: str, /, *, certain: bool) -> None:
-        with suppress(Exception):  # the error that is being raised says more
-            if certain:
-                self.withdraw(entry)
-                LOG.info("nothing was written: the entry %s of the ledger is withdrawn", entry)
-                return
-        LOG.warning("the entry %s of the ledger counts until it is finished or withdrawn", entry)
+def _unasked(_certificate: Certificate, /) -> AbstractContextManager[Callable[[], object]]:
+    return nullcontext(lambda: None)
 
 
-def write(released: NativeFrame, path: Path, /, *, folder: bool, new: bool, named: Callable[[], object]) -> Certificate:
+def write(released: NativeFrame, path: Path, /, *, folder: bool, new: bool, book: FileLedger | None) -> Certificate:
     """Write a release, and return the certificate that lies in the file or beside it.
 
     A plan goes to Parquet batch by batch; for other formats its rows are collected. The certificate beside a CSV file
@@ -145,8 +95,8 @@ def write(released: NativeFrame, path: Path, /, *, folder: bool, new: bool, name
         Whether it is that of a folder.
     new : bool
         Whether nothing that is there may be replaced, also what somebody else writes meanwhile.
-    named : callable
-        Called when a file has its name.
+    book : FileLedger, optional
+        Where its entry is finished, in one step with the name of the file.
 
     Raises
     ------
@@ -157,21 +107,21 @@ def write(released: NativeFrame, path: Path, /, *, folder: bool, new: bool, name
     OSError
         Where a file cannot be written.
     """
-    kind = "folder" if folder else format_of(path)
+    kind, naming = "folder" if folder else format_of(path), _unasked if book is None else book.naming
     if kind == "folder":
-        with new_folder(path) as part:
-            certificate = write_release(released, part, durable=True)
+        with ExitStack() as held, new_folder(path) as part:
+            certificate = write_release(released, part, durable=True, naming=_unasked)
+            held.enter_context(naming(certificate))
     elif kind == "parquet":
-        certificate = write_release(released, path, durable=True, new=new)
+        certificate = write_release(released, path, durable=True, new=new, naming=naming)
     else:
         rows = collect(released) if open_table(released).is_plan else released
         certificate = certificate_of(rows)
         if kind == "arrow":
-            write_arrow(rows, path, certificate.to_dict(), new=new)
+            write_arrow(rows, path, certificate.to_dict(), new=new, naming=partial(naming, certificate))
         else:
             text = json.dumps(certificate.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
-            write_csv(rows, path, beside(path), text + "\n", new=new, named=named)
-    named()
+            write_csv(rows, path, beside(path), text + "\n", new=new, naming=partial(naming, certificate))
     return certificate
 
 
@@ -342,11 +292,11 @@ def _released(request: Request, source: Path, target: Path) -> Outcome:
             coded = kept is not None or "null_values" in arguments
             check_no_empty_lines(target, columns, frame, coded=coded)
     book = arguments["ledger"] = FileLedger.of(arguments.get("ledger"))
-    with nullcontext(lambda: None) if book is None else book.of_files() as named:
+    with nullcontext() if book is None else book.of_files():
         with step("calibrate" if kept is None else "check"):
             released = privatize(frame, **arguments) if kept is None else kept.release(frame, **arguments)
         with step("write") as known:
-            certificate = write(released, target, folder=folder, new=not overwrite, named=named)
+            certificate = write(released, target, folder=folder, new=not overwrite, book=book)
             known |= _told(certificate) | {"verdict": "released"}
     if len(outputs) > 1:
         say_types(released, target, certificate)
@@ -418,7 +368,8 @@ def audit_files(request: Request, /) -> Outcome:
     first, second = request.path("original"), request.path("released")
     certificate = certificate_of_file(second, given=request.path_or_none("certificate"))
     secret = (*certificate.secret, *as_listed(request.arguments.get("secret")))
-    own = TextRoles(exact=(*certificate.kept, *certificate.given, *secret), public=certificate.public)
+    kept = tuple(name for name in certificate.kept if name not in (*certificate.given, *secret))
+    own = TextRoles(exact=(*kept, *certificate.given, *secret), public=certificate.public, kept=kept)
     original = read_rows(first, schema=request.schema, streaming=False, roles=own, dialect=request.dialect)
     released = _read_released(second, certificate, schema=request.types("released_schema"))
     _check_dialect(request, first)
@@ -664,8 +615,7 @@ def _codes(
     """
     if marks is not None:
         read = frame.collect_schema().names() if roles.public == (REST,) else (*roles.alike, *roles.public)
-        kept = {*roles.exact, *roles.plain} - {*roles.alike}
-        names = [name for name in frame.collect_schema() if name in read and name not in kept]
+        names = [name for name in frame.collect_schema() if name in read and name not in roles.kept]
         if plan is not None:
             for name in names:
                 codes = plan.fitted.request.null_values.get(name, ())
@@ -694,7 +644,9 @@ def _warn_of_unused(
     for name, own in codes.items():
         unused += [mark for mark in dialect.null_values.get(name, ()) if mark not in (*own, *marks.get(name, ()))]
     if unused:
-        told, hint = f"names texts that are in no row: {', '.join(map(repr, unused))}", "Write them as the file does."
+        listed = ", ".join(map(repr, unused))
+        told = f"names texts that are in no row of the secret, public, given and unit columns: {listed}"
+        hint = "Write them as the file does; kept columns stay as they are."
         warn(SuspectValuesWarning("--null-values", told, hint=hint))
 
 
@@ -717,6 +669,7 @@ def _roles(arguments: Mapping[str, Any], kept: AnyPlan | None) -> TextRoles:
         alike=alike,
         public=tuple(named["public"]) or (REST,),
         plain=tuple(named["row_id"]),
+        kept=tuple(name for name in (*named["keep"], *named["row_id"]) if name not in alike),
         text=() if kept is None else tuple(name for name, kind in kept.kinds.items() if kind == "labels"),
         coded=kept is None,
         alone=True,

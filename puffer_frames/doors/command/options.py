@@ -424,7 +424,7 @@ def as_arguments(found: Mapping[str, Any], /, *, compares: bool = False) -> dict
     limits = {"limit": left.pop("limit", None), "delta": left.pop("limit_delta", 0.0)}
     if limits != {"limit": None, "delta": 0.0}:
         if "ledger" not in left:
-            raise _without("limit", "ledger")
+            raise _without("limit_delta" if limits["limit"] is None else "limit", "ledger")
         left["ledger"] = Ledger(left["ledger"], **limits)
     return left
 
@@ -470,7 +470,7 @@ def _unit(parts: dict[str, Any]) -> Unit:
 
 def _without(part: str, group: str) -> ArgumentError:
     return ArgumentError(
-        spelled([part if part == "limit" or part in PARTS else f"{group}_{part}"]),
+        spelled([part if part in ("limit", "limit_delta", *PARTS) else f"{group}_{part}"]),
         rule=f"given with --{f'mechanism {group}' if group in ('channel', 'sequential', 'noise') else group}",
         got="it alone",
         hint="Leave it out, or say both.",

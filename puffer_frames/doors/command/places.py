@@ -9,16 +9,20 @@ import secrets
 import shutil
 import socket
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from puffer_frames.certificates.record import Certificate
+from puffer_frames.doors.command.outcome import LOG
 from puffer_frames.errors import ArgumentError, FileTakenError
-from puffer_frames.frames.columns import REST
+from puffer_frames.frames.columns import REST, NativeFrame
 from puffer_frames.frames.csv_texts import PACKED
 from puffer_frames.frames.files import BY_PANDAS, PART, SUFFIXES, format_of
 from puffer_frames.frames.stamps.whole_file import sync_folder
+from puffer_frames.verbs.ledgers.release_ledger import Ledger, LedgerArgument
 
 BESIDE = ".certificate.json"
 """End of the name of a certificate beside a table that holds no metadata."""
@@ -143,6 +147,65 @@ def _rename(moment: Path, real: Path) -> None:
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
             raise
         raise _taken("a new folder, or an empty one", "one that holds something", "Name another folder.") from None
+
+
+@dataclass(frozen=True, repr=False)
+class FileLedger(Ledger):
+    """A ledger of releases to files: one is finished when its file has its name, not when it is drawn."""
+
+    reserved: list[str] = field(default_factory=list)
+    """Names of the entries of this run."""
+    named: list[bool] = field(default_factory=list)
+    """Not empty from when a file has its name."""
+
+    @classmethod
+    def of(cls, ledger: LedgerArgument, /) -> FileLedger | None:
+        """For the argument `ledger`; raises ArgumentError, ArgumentTypeError."""
+        if ledger is None:
+            return None
+        if isinstance(ledger, Ledger):
+            return cls(ledger.path, ledger.limit, ledger.delta)
+        return cls(ledger)  # type: ignore[arg-type]
+
+    def reserve(self, certificate: Certificate, frame: NativeFrame, /, *, known: str = "") -> str:
+        """As a ledger does."""
+        self.reserved.append(super().reserve(certificate, frame, known=known))
+        return self.reserved[-1]
+
+    def finish(self, entry: str, certificate: Certificate, /) -> None:
+        """Wait for the file."""
+
+    @contextmanager
+    def naming(self, certificate: Certificate, /) -> Iterator[Callable[[], None]]:
+        """Finish the entry at the end of the block, in which its files get their names.
+
+        Yields what is to be called when a first one of several has its name. Raises as `finishing`, before the block.
+        """
+        with self.finishing(self.reserved[-1], certificate):
+            yield lambda: self.named.append(True)
+            self.named.append(True)
+
+    @contextmanager
+    def of_files(self) -> Iterator[None]:
+        """Where the block fails before a file has its name, nobody has seen the noise: the entries are withdrawn.
+
+        They are not where that is not certain: a file may have its name, or somebody interrupted the run.
+        """
+        try:
+            yield
+        except BaseException as error:
+            certain = not self.named and not isinstance(error, (KeyboardInterrupt, SystemExit))
+            for entry in self.reserved:
+                self._give_up(entry, certain=certain)
+            raise
+
+    def _give_up(self, entry: str, /, *, certain: bool) -> None:
+        with suppress(Exception):  # the error that is being raised says more
+            if certain:
+                self.withdraw(entry)
+                LOG.info("nothing was written: the entry %s of the ledger is withdrawn", entry)
+                return
+        LOG.warning("the entry %s of the ledger counts until it is finished or withdrawn", entry)
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,7 +23,7 @@ from puffer_frames.frames.local.own import entries_alone, own_series
 from puffer_frames.frames.plans.trace import NUMBER, Compared, Trace
 from puffer_frames.frames.stamps.fingerprint import Fingerprint
 from puffer_frames.frames.stamps.parquet import as_file_metadata
-from puffer_frames.frames.stamps.whole_file import replacing
+from puffer_frames.frames.stamps.whole_file import Naming, replacing
 from puffer_frames.frames.tally import other_rows
 from puffer_frames.noise.adding import Levels, Reals
 from puffer_frames.noise.stream import Rows
@@ -70,7 +71,7 @@ class Source:
         def read(
             with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch: int | None
         ) -> Iterator[pl.DataFrame]:
-            for batch in watched.over(self._batches(n_rows)):
+            for batch in watched.over(self._allowed(n_rows)):
                 wanted = batch if predicate is None else batch.filter(predicate)
                 yield wanted if with_columns is None else _only(wanted, with_columns)
 
@@ -96,6 +97,12 @@ class Source:
             got="an attempt to serialize it",
             hint="Write what it gives: released.puffer.sink_parquet(path).",
         )
+
+    def _allowed(self, most: int | None) -> Iterator[pl.DataFrame]:
+        """Released rows; also an error where the release was withdrawn meanwhile."""
+        yield from self._batches(most)
+        for allowed in self.asked:
+            allowed()
 
     def _batches(self, most: int | None) -> Iterator[pl.DataFrame]:
         """Released rows, at most so many; with row numbers in no order, nothing before all rows were compared."""
@@ -226,6 +233,7 @@ def sink_plan(
     *,
     durable: bool = False,
     new: bool = False,
+    naming: Naming = nullcontext,
 ) -> bool:
     """Write a released plan to a Parquet file, in one pass; False for any other frame.
 
@@ -249,7 +257,7 @@ def sink_plan(
 
     watch = Watch(seen)
     # Polars writes to a descriptor of its own, which a late thread may still use
-    with replacing(path, durable=durable, new=new) as file:
+    with replacing(path, durable=durable, new=new, naming=naming) as file:
         watch.run(source, lambda plan: plan.sink_parquet(file, metadata=entry, engine="streaming"))
     return True
 

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import unquote
@@ -18,7 +18,7 @@ from puffer_frames.frames.arrow import bare_table
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.levels import FIRST, with_ranges
-from puffer_frames.frames.stamps.whole_file import replacing
+from puffer_frames.frames.stamps.whole_file import Naming, replacing
 from puffer_frames.numbers.arguments import as_path
 from puffer_frames.numbers.presentation import shown
 from puffer_frames.numbers.records import CERTIFICATE_BYTES, parsed
@@ -34,7 +34,10 @@ class Runs(Protocol):
         """Before it; raises where it may not be run."""
 
     def end(self, certificate: Any, /) -> None:
-        """After it, with the certificate of what it gave."""
+        """After it, with the certificate of what it gave; raises where that may be given to nobody."""
+
+    def naming(self, certificate: Any, /) -> AbstractContextManager[object]:
+        """The same for a file, which has its name at the end of the block; raises before."""
 
 
 def put_attribute(frame: NativeFrame, metadata: dict[str, Any], /) -> NativeFrame:
@@ -161,7 +164,14 @@ _PANDAS_ATTRIBUTES = b"PANDAS_ATTRS"
 
 
 def write_parquet_file(
-    table: Any, path: str | Path, metadata: dict[str, Any], /, *, durable: bool = False, new: bool = False
+    table: Any,
+    path: str | Path,
+    metadata: dict[str, Any],
+    /,
+    *,
+    durable: bool = False,
+    new: bool = False,
+    naming: Naming = nullcontext,
 ) -> None:
     """Write the entries of a PyArrow table with a JSON-like dict in the metadata of its schema."""
     from pyarrow import parquet as pq
@@ -171,7 +181,7 @@ def write_parquet_file(
     if b"pandas" in (table.schema.metadata or {}):  # whose reader attaches it again
         held[_PANDAS_ATTRIBUTES] = json.dumps({_KEY: metadata}, allow_nan=False).encode()
     bare = bare_table(table, held)
-    with replacing(path, durable=durable, new=new) as file:
+    with replacing(path, durable=durable, new=new, naming=naming) as file:
         pq.write_table(bare, file)
 
 

@@ -8,11 +8,12 @@ import os
 import secrets
 import stat
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from io import FileIO
 from pathlib import Path
+from typing import TypeAlias
 
 from puffer_frames.errors import ArgumentError, FileTakenError
 from puffer_frames.numbers.arguments import as_path
@@ -30,9 +31,19 @@ _KINDS = (
 )
 
 
+Naming: TypeAlias = Callable[[], AbstractContextManager[object]]
+"""What surrounds the moment in which a file gets its name; an error before it leaves all as before."""
+
+
 @contextmanager
 def replacing(
-    path: str | Path, /, *, private: bool = False, durable: bool = False, new: bool = False
+    path: str | Path,
+    /,
+    *,
+    private: bool = False,
+    durable: bool = False,
+    new: bool = False,
+    naming: Naming = nullcontext,
 ) -> Iterator[FileIO]:
     """A file to write that takes the place of `path` at the end of the block; where that fails, all is as before.
 
@@ -56,7 +67,8 @@ def replacing(
             yield file
             if durable:
                 os.fsync(descriptor)
-            _name(descriptor, place, new=new)
+            with naming():
+                _name(descriptor, place, new=new)
             with suppress(OSError):  # it has its name, and what was to be on the disk is there
                 file.close()
     else:
@@ -66,7 +78,8 @@ def replacing(
                 yield file
                 if durable:
                     os.fsync(file.fileno())
-            _rename(name, place, new=new)
+            with naming():
+                _rename(name, place, new=new)
     if durable:
         sync_folder(place.parent)
 

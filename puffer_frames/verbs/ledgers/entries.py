@@ -268,7 +268,13 @@ def check_lines(lines: Lines, /, *, path: object) -> dict[str, Record]:
         For a line that no release has written.
     """
     found, said = records_of(lines, path=path), dict[object, dict[str, Any]]()
+    withdrawn = set[object]()
     for number, line in lines.records()[0]:
+        if line["state"] == "withdrawn":
+            withdrawn.add(line["entry"])
+        elif line["state"] == "finished" and line["entry"] in withdrawn:
+            hint = "Its release is out, and counts: the limit may have been passed meanwhile. Keep the line."
+            raise _refused(path, f"line {number:,} that finishes a release after it was withdrawn", hint=hint)
         if "digest" not in line and line.get("schema") != _WITHOUT_DIGEST:
             raise _refused(path, f"line {number:,} that has no digest")
         if "certificate" not in line:
@@ -289,10 +295,13 @@ def _major(record: Mapping[str, Any]) -> str:
     return str(record.get("schema")).partition(".")[0]
 
 
-def _refused(path: object, got: str) -> LedgerError:
+_LOST = "Bring back the file as it was: what a ledger has lost, no limit counts."
+
+
+def _refused(path: object, got: str, hint: str = _LOST) -> LedgerError:
     return LedgerError(
         f"the ledger {shown(str(path))}",
         rule="of lines that releases have written",
         got=got,
-        hint="Bring back the file as it was: what a ledger has lost, no limit counts.",
+        hint=hint,
     )

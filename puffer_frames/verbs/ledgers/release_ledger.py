@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -24,7 +26,7 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.plans.source import ask_before_runs
 from puffer_frames.frames.stamps.parquet import when_run
 from puffer_frames.frames.table import open_table, small_frame
-from puffer_frames.numbers.arguments import Target
+from puffer_frames.numbers.arguments import Target, check_delta, check_number
 from puffer_frames.numbers.presentation import Printed, Rows, plain, shown
 from puffer_frames.verbs.ledgers.composition import Composition, batch_of, together
 from puffer_frames.verbs.ledgers.entries import Entry, Record, entry_line, read_before, records_of
@@ -84,9 +86,14 @@ class Ledger(Printed):
             )
         object.__setattr__(self, "path", Path(self.path))
         if self.limit is not None:
-            Target.of(self.limit, self.delta)
+            limit = check_number(self.limit, "limit")
+            if not 0 < limit < math.inf:
+                hint = "Give the largest epsilon that the releases of one data set may have together, such as 2."
+                raise ArgumentError("the limit", rule="finite and greater than 0", got=f"{limit:g}", hint=hint)
+            check_delta(self.delta, "the delta of the limit")
         elif self.delta:
-            raise ArgumentError("delta", rule="given with a limit", got=plain(self.delta), hint="Say limit=2.0 too.")
+            hint = "Give the limit too: limit=2.0, or --limit 2 of the command."
+            raise ArgumentError("the delta of the limit", rule="given with it", got="it alone", hint=hint)
 
     @short_traceback
     def entries(self) -> tuple[Entry, ...]:
@@ -217,20 +224,26 @@ class Ledger(Printed):
             file.append(entry_line(name, "reserved", certificate))
         return name
 
-    def finish(self, entry: str, certificate: Certificate, /, *, out: bool = False) -> None:
-        """Write down what a reserved release has become; a second time changes nothing.
-
-        Where it is `out` already, it counts again if it was withdrawn meanwhile.
+    def finish(self, entry: str, certificate: Certificate, /) -> None:
+        """Write down what a reserved release has become, before anybody has it; a second time changes nothing.
 
         Raises
         ------
         LedgerError
             Where it was withdrawn, or is no longer there.
         """
+        with self.finishing(entry, certificate):
+            pass
+
+    @contextmanager
+    def finishing(self, entry: str, certificate: Certificate, /) -> Iterator[None]:
+        """The same for a release that somebody has from the end of the block on; nobody withdraws it in between.
+
+        Where the block fails, nothing is written. Raises as `finish`, before the block.
+        """
         with locked(self.path, what=_FILE, before=read_before(self.path)) as file:
-            known = self._records(file.found).get(entry)
-            if known is None or not out:
-                known = self._open(known)
+            known = self._open(self._records(file.found).get(entry))
+            yield
             if known.state != "finished":
                 file.append(entry_line(entry, "finished", certificate))
 
@@ -280,8 +293,9 @@ class Ledger(Printed):
         if not waiting:
             return error
         hint = (
-            f"Nothing was drawn. The entry {waiting[-1]} is not finished, and counts: if that release was given to "
-            f"nobody, say puffer_frames.Ledger({str(self.path)!r}).withdraw({waiting[-1]!r})."
+            f"Nothing was drawn. The entry {waiting[-1]} is not finished, and counts; its run may still be going. Only "
+            "if that run has ended, and its release was given to nobody, say "
+            f"puffer_frames.Ledger({str(self.path)!r}).withdraw({waiting[-1]!r})."
         )
         return LedgerError(error.what, rule=error.rule, got=error.got, hint=hint)
 
@@ -430,4 +444,8 @@ class Reserved:
     def end(self, certificate: Certificate, /) -> None:
         """After it was run; once is enough, since every run gives the same release."""
         if self.ledger is not None:
-            self.ledger.finish(self.entry, certificate, out=True)  # a file that was written has its name
+            self.ledger.finish(self.entry, certificate)
+
+    def naming(self, certificate: Certificate, /) -> AbstractContextManager[None]:
+        """While a file that it was written to gets its name."""
+        return nullcontext() if self.ledger is None else self.ledger.finishing(self.entry, certificate)

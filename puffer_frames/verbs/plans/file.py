@@ -219,6 +219,9 @@ def _read(place: Path) -> bytes:
         raise refused(f"a file with {error}") from None
 
 
+_SAY = 'Say password="..."; for the command --password-file FILE, or the variable PUFFER_PASSWORD.'
+
+
 def read_plan(path: str | Path, /, *, password: str | bytes | None) -> Any:
     """Read what `write_plan` wrote.
 
@@ -229,7 +232,7 @@ def read_plan(path: str | Path, /, *, password: str | bytes | None) -> Any:
     document = _document(_read(as_path(path)))
     if "encryption" in document:
         if key is None:
-            raise _password("given for a file that is encrypted", "none", 'Say password="...".')
+            raise _password("given for a file that is encrypted", "none", _SAY)
         document = _document(_opened(document, key))
         if "encryption" in document:
             raise refused("a file within a file")
