@@ -16,7 +16,7 @@ from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement, how_given
 from puffer_frames.certificates.text import odds_of
 from puffer_frames.frames.stamps.fingerprint import fingerprint_text
-from puffer_frames.loss.outcome import excess_text, measured_text
+from puffer_frames.loss.outcome import measured_text
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.request import Request, RowsRequest
 from puffer_frames.mechanisms.seam import Release
@@ -216,37 +216,17 @@ class ReleaseFacts:
         return [name for name, choice in self.choices.items() if choice.clips and name not in self.request.domain]
 
     @property
-    def exceeding(self) -> Mapping[str, str]:
-        """Columns that are not known to be within what was asked for under the observed frequencies, in words.
-
-        Only side knowledge alone can lead to that: every other belief is held to what was asked for.
-        """
-        if self.batch is not None:
-            return self.batch.exceeded
-        found, target = {}, self.repeats.asked(self.request.target, noise=self.request.noise, columns=len(self.choices))
-        for name, choice in self.choices.items():
-            bounded = self.several and not self.plan.is_joint
-            if bounded or "empirical" in choice.verified or choice.observed is None:
-                continue
-            if not choice.observed.confirms(target):
-                found[name] = excess_text(choice.observed, target)
-            if self.plan.is_joint:  # one loss of all columns
-                break
-        return found
-
-    @property
     def stated(self) -> Facts:
         """What the certificate states as fields."""
         by_delta = any("by delta" in choice.remarks for choice in self.choices.values())
         whole: Joint = "coupled" if self.coupled else "delta" if by_delta else "exact"
         return replace(
-            self.release.facts(self.request),
+            self.release.facts(self.plan),
             seeded=self.release.asked.seeded and self.noisy,
             clipped={**self.request.domain, **dict.fromkeys(self.ranged)},
             replaced=("cells" if self.coarse else "values") if self.plan.remaps else None,
             processed=bool(self.release.asked.done),
             joint=whole if self.plan.is_joint else "rule" if self.several else None,
-            exceeds=bool(self.exceeding),
             unmeasured=self.batch is None and any(choice.observed is None for choice in self.choices.values()),
             rows_of_unit=None if self.request.unit is None else cast(RowsOfUnit, self.repeats.assumed),
             sampled=self.sampled,
@@ -374,7 +354,7 @@ def _losses(facts: ReleaseFacts) -> Iterator[Statement]:
             yield say("refuted", what=shown(name), loss=measured_text(found, delta=facts.request.target.delta))
     yield from _of_fits(facts)
     batch = facts.batch
-    for name, loss in facts.exceeding.items():
+    for name, loss in facts.release.exceeded(facts.plan).items():
         yield say("observed-exceeds", what="a row of these columns" if facts.plan.is_joint else shown(name), found=loss)
     if facts.stated.unmeasured:
         yield say("observed-unknown")
