@@ -41,7 +41,7 @@ def release_certificate(plan: NoiseFit, release: Release, /, **refined: Any) -> 
         statements=release_statements(facts),
         whose=_whose(plan),
         facts=facts.stated,
-        **_of_noise(plan, seeded=release.asked.seeded),
+        **_of_noise(plan, seeded=release.asked.seeded, other_rows=release.batch is not None),
         **_of_rows(plan),
         processed=_processed(plan, release.asked),
         wider=wider_losses(facts),
@@ -50,7 +50,7 @@ def release_certificate(plan: NoiseFit, release: Release, /, **refined: Any) -> 
     )
 
 
-def _of_noise(plan: NoiseFit, *, seeded: bool) -> dict[str, Any]:
+def _of_noise(plan: NoiseFit, *, seeded: bool, other_rows: bool) -> dict[str, Any]:
     """Fields that follow from the scales; a column of labels has none."""
     fields = of_choices(
         plan.choices,
@@ -60,7 +60,7 @@ def _of_noise(plan: NoiseFit, *, seeded: bool) -> dict[str, Any]:
         calibration=plan.calibration,
         seeded=seeded,
     )
-    fields["adds_up"] &= not _is_of_a_draw(plan)
+    fields["adds_up"] &= not (_is_of_a_draw(plan) or other_rows)
     if plan.strata is not None:
         fields["expected_error"] = plan.expected_error
     for name in ("scales", "published_scales", "expected_error") if plan.levels else ():
@@ -314,9 +314,12 @@ def _composition(facts: ReleaseFacts) -> Iterator[Statement]:
     what = "these columns" if facts.several else "this column"
     whose = "records" if facts.request.unit is None else "units"
     of_a_draw = facts.sampled and facts.repeats.assumed != "any"  # another release may use other rows of a unit
-    if facts.coupled and not of_a_draw:
+    adds_up = (facts.coupled or all(choice.adds_up for choice in facts.choices.values())) and not of_a_draw
+    if adds_up and facts.batch is not None:
+        yield say("other-rows-again", what=what, rows=whose)
+    elif adds_up and facts.coupled:
         yield say("adds-up-rows")
-    elif all(choice.adds_up for choice in facts.choices.values()) and not of_a_draw:
+    elif adds_up:
         same = whose + " and listed pairs" * (not isinstance(facts.plan.protected_pairs, str))
         yield say("adds-up", what=what, rows=same, deltas=" and deltas" * (facts.request.target.delta > 0))
     elif facts.repeats.releases == 1:
@@ -380,11 +383,12 @@ def _kept_and_dropped(facts: ReleaseFacts) -> Iterator[Statement]:
 
 
 def _done(facts: ReleaseFacts) -> Iterator[Statement]:
-    if all(choice.none_needed for choice in facts.choices.values()):
+    own = facts.batch is None  # what a plan needed says nothing of other rows
+    if own and all(choice.none_needed for choice in facts.choices.values()):
         yield say("no-noise")
     else:
-        bare = [name for name, choice in facts.choices.items() if not choice.scale]
-        yield from (say("without-noise", what=shown(name)) for name in bare)
+        bare = [shown(name) for name, choice in facts.choices.items() if not choice.scale]
+        yield from (say("without-noise", what=name if own else f"{name} in the table of the plan") for name in bare)
     if facts.request.domain:
         ends = starmap(partial(ends_text, dates=facts.release.asked.days), facts.request.domain.items())
         yield say("clipped", ends="; ".join(ends))
