@@ -215,7 +215,7 @@ def _rows(certificate: Fields, name: str, kinds: Mapping[str, str]) -> dict[str,
 
 def _fate(certificate: Fields, column: str) -> str:
     if column in certificate.scales and not certificate.scales[column]:
-        return "No noise was needed."
+        return "No noise was added."
     if column in certificate.scales:
         return f"{certificate.noise} noise of scale {certificate.scales[column]:.6g}."
     if column in certificate.channels:

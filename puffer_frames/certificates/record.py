@@ -47,7 +47,7 @@ _WITH_WARNINGS = 5
 """From this second number of the schema on a record names the sentences that warn."""
 _FEW_DAYS, _WHOLE_DAYS = 2.0, {"round": True, "clip": None}
 _COMPOSED = (
-    *("adds-up", "adds-up-rows", "one-release", "planned-releases"),
+    *("adds-up", "adds-up-rows", "one-release", "other-rows-again", "planned-releases"),
     *("channel-again", "channel-again-capped", "table-again"),
 )
 

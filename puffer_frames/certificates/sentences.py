@@ -501,6 +501,11 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "A second release of {what} of the same {rows}: both together may tell much more than the sum of their "
         "epsilons, since the noise is only enough together with the randomness of {whose}.",
     ),
+    "other-rows-again": (
+        "not covered",
+        "A second release of {what} of the same {rows}: what several releases lose together is known of the rows that "
+        "the plan was made from, not of these.",
+    ),
     "given-alone": ("not covered", "What {given} tells by itself."),
     "given-lacking": (
         "not covered",

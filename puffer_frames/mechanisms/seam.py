@@ -29,14 +29,14 @@ from puffer_frames.errors import (
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table
-from puffer_frames.loss.outcome import Verification
+from puffer_frames.loss.outcome import Verification, excess_text
 from puffer_frames.mechanisms.batch_report import Finding
 from puffer_frames.mechanisms.request import Request, RowsRequest
 from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.arguments import Target
-from puffer_frames.numbers.presentation import Rows, at_most, listed, pairs_text, shown_names
+from puffer_frames.numbers.presentation import Rows, at_most, listed, pairs_text, shown, shown_names
 from puffer_frames.priors.pairs import Pairs, ProtectedPairs, by_column
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.scales.drift import Batch
@@ -172,13 +172,17 @@ class Release:
     unproved: Sequence[str] = ()
     """Beliefs whose laws a plan from a file lacks."""
 
-    def facts(self, request: Request, /) -> Facts:
+    def exceeded(self, fitted: Fitted[Any], /) -> Mapping[str, str]:
+        """What is not known to be within what was asked for under the frequencies of the released rows, in words."""
+        return fitted.exceeded if self.batch is None else self.batch.exceeded
+
+    def facts(self, fitted: Fitted[Any], /) -> Facts:
         """What a certificate states of any release; each has a sentence, which `said` gives but for seeds."""
         return Facts(
             seeded=self.asked.seeded,
             other_rows=self.batch is not None,
-            exceeds=self.batch is not None and bool(self.batch.exceeded),
-            dropped=request.nulls == "drop",
+            exceeds=bool(self.exceeded(fitted)),
+            dropped=fitted.request.nulls == "drop",
             shuffled=self.asked.layout.shuffle,
             order_tells=is_warned(self.warnings, RowOrderWarning),
             kept_tells=is_warned(self.warnings, KeptColumnWarning),
@@ -200,7 +204,7 @@ class Release:
             "scales": {},
             "expected_error": {},
             "estimated": {},
-            "observed": {},
+            "observed": self._observed(fitted) if self.exceeded(fitted) else {},
             "adds_up": False,
             "reproducible": self.asked.seeded,
             "version": __version__,
@@ -223,6 +227,12 @@ class Release:
             **(fields | others),
         )
 
+    def _observed(self, fitted: Fitted[Any]) -> dict[str, Verification]:
+        """The loss under the frequencies of the released rows, per column, where columns together have one."""
+        found = fitted.observed_losses if self.batch is None else self.batch.observed
+        together = found.get(", ".join(fitted.request.public))
+        return dict(found) if together is None else dict.fromkeys(fitted.request.public, together)
+
     def said(self, fitted: Fitted[Any], /) -> Iterator[Statement]:
         """The sentences that the certificate of any release of one value of a record has, whatever the mechanism."""
         request, batch = fitted.request, self.batch
@@ -230,7 +240,9 @@ class Release:
         yield say("learned", what="scale and losses" if fitted.scales else "losses and what was measured")
         if batch is not None:
             yield say("other-rows")
-            yield from (say("observed-exceeds", what=name, found=found) for name, found in batch.exceeded.items())
+        for name, found in self.exceeded(fitted).items():
+            yield say("observed-exceeds", what=shown(name), found=found)
+        if batch is not None:
             yield from absent_secrets(batch, of=len(fitted.secrets))
         yield from seen(self.warnings)
         yield from weak(request.target, fitted.protected_rows(self.rows_per_secret), rows=self.rows)
@@ -367,6 +379,15 @@ class Fitted(ABC, Generic[S]):
     @abstractmethod
     def observed_losses(self) -> Mapping[str, Verification]:
         """The loss under the observed frequencies, per released column."""
+
+    @property
+    def exceeded(self) -> Mapping[str, str]:
+        """What is not known to be within what was asked for under the observed frequencies, as `Batch.exceeded`.
+
+        Only beliefs that leave these out lead to that.
+        """
+        found = {name: loss for name, loss in self.observed_losses.items() if not loss.confirms(self.target)}
+        return {name: excess_text(loss, self.target) for name, loss in found.items()}
 
     @property
     @abstractmethod

@@ -17,6 +17,7 @@ from conftest import sweep, thinned
 
 import puffer_frames
 from puffer_frames import Channel, Layout, certificate_of
+from puffer_frames.core import Prior
 from puffer_frames.noise.channel import ChannelTable, LabelChannel, NumberChannel
 from puffer_frames.noise.stream import Purpose, ReleaseKey
 
@@ -382,6 +383,69 @@ def test_the_measured_loss_of_other_rows_holds_the_exact_one(far):
     said = [line for line in puffer_frames.certificate_of(released).statements if line.key == "observed-exceeds"]
     assert math.log(worst_ratio(plan, counted(plan, secrets, values))) > 1.0
     assert said
+
+
+TRIAL = np.arange(400) % 2 == 0
+LEFT_OUT = (
+    pl.DataFrame(
+        {
+            "s": np.where(TRIAL, "a", "b"),
+            "x": np.where(np.random.default_rng(0).random(400) < np.where(TRIAL, 0.05, 0.95), 1.0, 0.0),
+            "z": ["g", "g", "h", "h"] * 100,
+        }
+    )
+    .with_columns(l=pl.when(pl.col("x") == 1).then(pl.lit("u")).otherwise(pl.lit("v")))
+    .sample(fraction=1.0, shuffle=True, seed=0)
+)
+SHARES = {"a": {"u": 0.45, "v": 0.55}, "b": {"u": 0.65, "v": 0.35}}
+PRIORS = {name: Prior.bernoulli(shares["u"]) for name, shares in SHARES.items()}
+BRITTLE = Channel(radius=0, cap=None)
+
+
+@pytest.mark.filterwarnings("ignore::puffer_frames.errors.WeakGuaranteeWarning")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"public": "l", "beliefs": ("only", SHARES)},
+        {"public": "l", "beliefs": ("only", SHARES), "delta": 0.01},
+        {"public": "l", "beliefs": ("only", SHARES), "mechanism": Channel(sees="secret", reader_cap=None)},
+        {"public": "x", "beliefs": ("only", PRIORS), "mechanism": "channel"},
+        {"public": ["l", "z"], "beliefs": puffer_frames.Bootstrap(1, seed=1), "mechanism": BRITTLE},
+    ],
+    ids=["labels", "delta", "sees", "numbers", "together"],
+)
+def test_a_loss_of_its_own_rows_that_no_belief_covers_is_said(asked, tmp_path):
+    """As noise says it, and no ledger counts such a release."""
+    asked = {"secret": "s", "epsilon": 0.3, **asked}
+    plan = puffer_frames.calibrate(LEFT_OUT, **asked)
+    certificate = certificate_of(plan.release(LEFT_OUT))
+    channel, public = next(iter(plan.channels.values())), np.atleast_1d(asked["public"]).tolist()
+    table, inputs = np.asarray(channel.weights, dtype=float) / TOTAL, list(channel.inputs)
+    laws = []
+    for k, name in enumerate("ab"):
+        rows = [row if len(row) > 1 else row[0] for row in LEFT_OUT.filter(pl.col("s") == name)[public].rows()]
+        own = table[k * len(inputs) :][: len(inputs)] if channel.secrets else table
+        laws.append(np.mean([own[inputs.index(row)] for row in rows], axis=0))
+    loss = np.abs(np.log(laws[0] / laws[1])).max()
+    assert loss > 0.3
+    assert set(certificate.observed) == set(public)
+    assert all(found.pure_loss.upper == pytest.approx(loss) for found in certificate.observed.values())
+    assert "observed-exceeds" in certificate.warnings
+    assert "for these rows, where epsilon = 0.3" in str(certificate).splitlines()[0]
+    assert type(certificate).from_dict(json.loads(json.dumps(certificate.to_dict()))) == certificate
+    book = puffer_frames.Ledger(tmp_path / "book", limit=9.0)
+    with pytest.raises(puffer_frames.errors.PufferError, match="lose more than was asked for"):
+        plan.release(LEFT_OUT, ledger=book, about={"dataset": "d"})
+
+
+def test_no_loss_is_said_where_a_belief_covers_the_rows():
+    """Decided in whole numbers: the law that side knowledge names is that of the rows, to the last one."""
+    shares = {name: dict(part["l"].value_counts().rows()) for (name,), part in LEFT_OUT.group_by("s")}
+    released = puffer_frames.privatize(
+        LEFT_OUT, secret="s", public="l", epsilon=0.3, beliefs=("only", shares), mechanism=BRITTLE
+    )
+    assert "observed-exceeds" not in certificate_of(released).warnings
+    assert not certificate_of(released).observed
 
 
 def test_beliefs_about_numbers_that_the_column_does_not_have():

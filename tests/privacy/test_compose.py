@@ -17,6 +17,7 @@ from puffer_frames import (
     Noise,
     Population,
     Strata,
+    Unit,
     aggregate,
     calibrate,
     certificate_of,
@@ -367,6 +368,55 @@ def test_laws_of_another_table_are_not_said_to_add():
         found = plan.release(table).puffer.certificate
         assert found.adds_up is adds
         assert any(one.key == "adds-up" for one in found.statements) is adds
+
+
+PAIRED = Noise(theorem="kantorovich", calibration="theorem")
+RARE = pd.DataFrame({"group": ["a", "b"] * 1000, "x": 0.0, "visits": 0.0, "sex": ["f", "f", "m", "m"] * 500, "id": 0})
+RARE = RARE.assign(id=RARE.index // 4 * 2 + (RARE["group"] == "b"))
+FIRST = RARE.assign(x=RARE.index // 2 % 2, visits=RARE.index // 4 % 2)
+FIRST.loc[FIRST.index % 8 == 0, "x"], FIRST.loc[FIRST.index < 2, "x"] = 1, 5
+RARE.loc[RARE.index.isin(range(0, 22, 2)), "x"] = 5.0
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"public": "x", "mechanism": PAIRED},
+        {"public": "x", "mechanism": Noise(theorem="bounded")},
+        {"public": "x", "mechanism": Noise(theorem="bounded"), "given": Strata("sex")},
+        {"public": ["x", "visits"], "mechanism": Noise(theorem="bounded")},
+        {"public": ["x", "visits"], "mechanism": Noise(theorem="kantorovich"), "allow_drift": True},
+        {"public": "x", "mechanism": Noise(), "unit": Unit("id", rows="any")},
+    ],
+    ids=["pairing", "range", "strata", "columns", "paired rows", "units"],
+)
+def test_what_a_plan_knows_of_several_releases_is_not_said_of_other_rows(asked):
+    """By a pairing: one release of the other rows loses 0.96 of 1, two lose 5.49."""
+    drift = {"allow_drift": asked.pop("allow_drift")} if "allow_drift" in asked else {}
+    first, other = (frame.sample(frac=1, random_state=0, ignore_index=True) for frame in (FIRST, RARE))
+    plan = calibrate(first, secret="group", epsilon=1, **asked)
+    own, late = plan.release(first), [plan.release(other, allow_other_frame=True, **drift) for _ in "12"]
+    keys = {one.key for one in own.puffer.certificate.statements}
+    assert keys & {"adds-up", "adds-up-rows"}
+    assert compose([own, plan.release(first)]).epsilon == 2
+    found = late[0].puffer.certificate
+    keys = {one.key for one in found.statements}
+    assert not found.adds_up
+    assert "other-rows-again" in keys
+    assert not keys & {"adds-up", "adds-up-rows", "no-noise"}
+    assert found == Certificate.from_dict(found.to_dict())
+    with pytest.raises(CalibrationError):
+        compose(late)
+
+
+def test_no_noise_is_needed_for_the_table_of_the_plan_alone():
+    first, other = (frame.sample(frac=1, random_state=0, ignore_index=True) for frame in (FIRST, RARE))
+    asked = {"secret": "group", "public": "visits", "epsilon": 1, "allow_zero_noise": True}
+    plan = calibrate(first, **asked)
+    texts = {one.key: one.text for one in plan.release(other, allow_other_frame=True).puffer.certificate.statements}
+    assert "no-noise" not in texts
+    assert texts["without-noise"].startswith("No noise was needed for visits in the table of the plan")
+    assert plan.release(first).puffer.certificate.warnings == ("no-noise",)
 
 
 def test_plans_of_several_copies_and_of_strata_are_saved(tmp_path):

@@ -13,6 +13,7 @@ from puffer_frames.numbers.presentation import listed, pairs_text, plain, rounde
 
 COMPOSING = (
     *("adds-up", "adds-up-series", "adds-up-rows", "planned-releases", "refines", "one-release"),
+    "other-rows-again",
     *("channel-again", "channel-again-capped", "table-again", "other-columns", "other-answers"),
 )
 _BIASING = (

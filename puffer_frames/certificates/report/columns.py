@@ -87,7 +87,7 @@ def _noisy(certificate: Fields, name: str) -> tuple[str, ...]:
     scale = certificate.scales[name]
     found = certificate.estimated.get(name)
     error = f"{certificate.expected_error[name]:.4g}" + " (of the noise)" * bool(certificate.facts.replaced)
-    done = f"{certificate.noise} noise" if scale else "no noise was needed"
+    done = f"{certificate.noise} noise" if scale else "no noise was added"
     beside = [EMPTY, EMPTY] if found is None else found.texts
     return (shown(name), done, scale_text(certificate, name), error, *beside)
 

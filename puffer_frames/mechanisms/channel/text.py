@@ -80,9 +80,9 @@ def _proved(plan: ChannelFit, release: Release) -> Iterator[Statement]:
     if plan.options.sees_secret and (most := plan.options.reader_loss_at(plan.request.target.epsilon)) is not None:
         yield say("channel-reader", most=plain(most))
     yield say("wider", losses=_wider_text(plan, release))
+    for found in release.exceeded(plan).values():
+        yield say("observed-exceeds", what=shown_names(plan.request.public), found=found)
     if release.batch is not None:
-        for found in release.batch.exceeded.values():
-            yield say("observed-exceeds", what=shown_names(plan.request.public), found=found)
         yield from absent_secrets(release.batch, of=len(plan.secrets))
 
 

@@ -16,7 +16,7 @@ from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement, how_given
 from puffer_frames.certificates.text import odds_of
 from puffer_frames.frames.stamps.fingerprint import fingerprint_text
-from puffer_frames.loss.outcome import excess_text, measured_text
+from puffer_frames.loss.outcome import measured_text
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.request import Request, RowsRequest
 from puffer_frames.mechanisms.seam import Release
@@ -41,7 +41,7 @@ def release_certificate(plan: NoiseFit, release: Release, /, **refined: Any) -> 
         statements=release_statements(facts),
         whose=_whose(plan),
         facts=facts.stated,
-        **_of_noise(plan, seeded=release.asked.seeded),
+        **_of_noise(plan, seeded=release.asked.seeded, other_rows=release.batch is not None),
         **_of_rows(plan),
         processed=_processed(plan, release.asked),
         wider=wider_losses(facts),
@@ -50,7 +50,7 @@ def release_certificate(plan: NoiseFit, release: Release, /, **refined: Any) -> 
     )
 
 
-def _of_noise(plan: NoiseFit, *, seeded: bool) -> dict[str, Any]:
+def _of_noise(plan: NoiseFit, *, seeded: bool, other_rows: bool) -> dict[str, Any]:
     """Fields that follow from the scales; a column of labels has none."""
     fields = of_choices(
         plan.choices,
@@ -60,7 +60,7 @@ def _of_noise(plan: NoiseFit, *, seeded: bool) -> dict[str, Any]:
         calibration=plan.calibration,
         seeded=seeded,
     )
-    fields["adds_up"] &= not _is_of_a_draw(plan)
+    fields["adds_up"] &= not (_is_of_a_draw(plan) or other_rows)
     if plan.strata is not None:
         fields["expected_error"] = plan.expected_error
     for name in ("scales", "published_scales", "expected_error") if plan.levels else ():
@@ -216,37 +216,17 @@ class ReleaseFacts:
         return [name for name, choice in self.choices.items() if choice.clips and name not in self.request.domain]
 
     @property
-    def exceeding(self) -> Mapping[str, str]:
-        """Columns that are not known to be within what was asked for under the observed frequencies, in words.
-
-        Only side knowledge alone can lead to that: every other belief is held to what was asked for.
-        """
-        if self.batch is not None:
-            return self.batch.exceeded
-        found, target = {}, self.repeats.asked(self.request.target, noise=self.request.noise, columns=len(self.choices))
-        for name, choice in self.choices.items():
-            bounded = self.several and not self.plan.is_joint
-            if bounded or "empirical" in choice.verified or choice.observed is None:
-                continue
-            if not choice.observed.confirms(target):
-                found[name] = excess_text(choice.observed, target)
-            if self.plan.is_joint:  # one loss of all columns
-                break
-        return found
-
-    @property
     def stated(self) -> Facts:
         """What the certificate states as fields."""
         by_delta = any("by delta" in choice.remarks for choice in self.choices.values())
         whole: Joint = "coupled" if self.coupled else "delta" if by_delta else "exact"
         return replace(
-            self.release.facts(self.request),
+            self.release.facts(self.plan),
             seeded=self.release.asked.seeded and self.noisy,
             clipped={**self.request.domain, **dict.fromkeys(self.ranged)},
             replaced=("cells" if self.coarse else "values") if self.plan.remaps else None,
             processed=bool(self.release.asked.done),
             joint=whole if self.plan.is_joint else "rule" if self.several else None,
-            exceeds=bool(self.exceeding),
             unmeasured=self.batch is None and any(choice.observed is None for choice in self.choices.values()),
             rows_of_unit=None if self.request.unit is None else cast(RowsOfUnit, self.repeats.assumed),
             sampled=self.sampled,
@@ -334,9 +314,12 @@ def _composition(facts: ReleaseFacts) -> Iterator[Statement]:
     what = "these columns" if facts.several else "this column"
     whose = "records" if facts.request.unit is None else "units"
     of_a_draw = facts.sampled and facts.repeats.assumed != "any"  # another release may use other rows of a unit
-    if facts.coupled and not of_a_draw:
+    adds_up = (facts.coupled or all(choice.adds_up for choice in facts.choices.values())) and not of_a_draw
+    if adds_up and facts.batch is not None:
+        yield say("other-rows-again", what=what, rows=whose)
+    elif adds_up and facts.coupled:
         yield say("adds-up-rows")
-    elif all(choice.adds_up for choice in facts.choices.values()) and not of_a_draw:
+    elif adds_up:
         same = whose + " and listed pairs" * (not isinstance(facts.plan.protected_pairs, str))
         yield say("adds-up", what=what, rows=same, deltas=" and deltas" * (facts.request.target.delta > 0))
     elif facts.repeats.releases == 1:
@@ -374,7 +357,7 @@ def _losses(facts: ReleaseFacts) -> Iterator[Statement]:
             yield say("refuted", what=shown(name), loss=measured_text(found, delta=facts.request.target.delta))
     yield from _of_fits(facts)
     batch = facts.batch
-    for name, loss in facts.exceeding.items():
+    for name, loss in facts.release.exceeded(facts.plan).items():
         yield say("observed-exceeds", what="a row of these columns" if facts.plan.is_joint else shown(name), found=loss)
     if facts.stated.unmeasured:
         yield say("observed-unknown")
@@ -400,11 +383,12 @@ def _kept_and_dropped(facts: ReleaseFacts) -> Iterator[Statement]:
 
 
 def _done(facts: ReleaseFacts) -> Iterator[Statement]:
-    if all(choice.none_needed for choice in facts.choices.values()):
+    own = facts.batch is None  # what a plan needed says nothing of other rows
+    if own and all(choice.none_needed for choice in facts.choices.values()):
         yield say("no-noise")
     else:
-        bare = [name for name, choice in facts.choices.items() if not choice.scale]
-        yield from (say("without-noise", what=shown(name)) for name in bare)
+        bare = [shown(name) for name, choice in facts.choices.items() if not choice.scale]
+        yield from (say("without-noise", what=name if own else f"{name} in the table of the plan") for name in bare)
     if facts.request.domain:
         ends = starmap(partial(ends_text, dates=facts.release.asked.days), facts.request.domain.items())
         yield say("clipped", ends="; ".join(ends))

@@ -11,7 +11,7 @@ import numpy as np
 
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.summary import check_few_levels, least_width, most_filled, width_for
-from puffer_frames.loss.outcome import Verification
+from puffer_frames.loss.outcome import Verification, excess_text
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
 from puffer_frames.mechanisms.request import Request, is_coupled, lacking, lean_entry, lean_request
 from puffer_frames.mechanisms.seam import NEARLY, ColumnError, Fitted, named_secrets
@@ -159,6 +159,19 @@ class NoiseFit(Fitted[RowsSeen]):
     def observed(self) -> dict[str, Verification]:
         """What was measured under the observed frequencies, per column."""
         return {name: choice.observed for name, choice in self.choices.items() if choice.observed is not None}
+
+    @property
+    def exceeded(self) -> dict[str, str]:
+        """Neither noise for ranges, nor a belief of the observed frequencies; once for whole rows."""
+        request, open_ = self.request, self.observed
+        if len(self.choices) > 1:
+            open_ = dict(list(open_.items())[:1]) if self.is_joint else {}
+        target = request.repeats.asked(request.target, noise=request.noise, columns=len(self.choices))
+        return {
+            name: excess_text(loss, target)
+            for name, loss in open_.items()
+            if "empirical" not in self.choices[name].verified and not loss.confirms(target)
+        }
 
     @property
     def summaries(self) -> dict[str, Summary]:

@@ -101,7 +101,7 @@ def table_certificate(plan: TableFit, release: Release, /) -> Certificate:
     return release.certificate(
         plan,
         statements=statements,
-        facts=replace(release.facts(request), prepared=("clipped",) if request.domain else ()),
+        facts=replace(release.facts(plan), prepared=("clipped",) if request.domain else ()),
         beliefs=plan.beliefs,
         theorem="sequential",
         source=SOURCE,
