@@ -236,7 +236,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "beliefs": (
         "assumed",
         "The guarantee covers readers who believe that the distribution of the true values behind the released ones, "
-        "given each secret{strata}, is {beliefs}. Epsilon holds for no other reader.",
+        "given each secret{strata}, is {beliefs}. Epsilon is promised to no other reader.",
     ),
     "units": ("assumed", "Units are independent of one another. All rows of a person belong to one unit."),
     "draw": ("assumed", "One row of each unit is drawn at random for the answers: a sum is over units, not over rows."),

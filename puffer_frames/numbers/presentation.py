@@ -127,7 +127,7 @@ def level_text(level: object, /) -> str:
     if level is None:
         return "missing"
     if isinstance(level, float):  # a median of two values has digits that neither has
-        return plain(level) if level.is_integer() else f"{level:.6g}"
+        return plain(level) if level.is_integer() else f"{level:.12g}"
     return shown(str(level))
 
 

@@ -285,7 +285,7 @@ def test_plans_of_large_epsilons(epsilon, options):
     assert "pure" not in str(plan).splitlines()[0]
 
 
-def test_levels_are_printed_with_six_digits_and_kept_with_all():
+def test_levels_are_printed_with_twelve_digits_and_kept_with_all():
     frame = pd.DataFrame({"s": ["a", "b"] * 60, "x": [0.1 * (k % 4 + k % 2 + 1) for k in range(120)]})
     frame = frame.sample(frac=1, random_state=1, ignore_index=True)
     plan, certificate, _ = released(frame, publish=["levels"])

@@ -12,6 +12,7 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import check_frame, open_table, values_in_memory
 from puffer_frames.mechanisms.request import Request
 from puffer_frames.mechanisms.seam import PlanFigures
+from puffer_frames.mechanisms.sequential.options import Sequential
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import Bars, Rows, Section, Table, as_page, as_sections
 from puffer_frames.verbs.attached import certificate_of
@@ -54,7 +55,12 @@ def plan_page(title: str, rows: Rows, /, *, request: Request, figures: PlanFigur
     """The whole file as text: its first line says that it is private."""
     target, unit = request.target, None if request.unit is None else request.unit.column
     said, odds = promise_claims(
-        unit, request.given_columns, epsilon=target.epsilon, delta=target.delta, what=request.what
+        unit,
+        request.given_columns,
+        epsilon=target.epsilon,
+        delta=target.delta,
+        what=request.what,
+        network=isinstance(request.mechanism, Sequential),
     )
     useless = [one for one in figures.errors if one.spread is not None and one.error > one.constant]
     drowned = {one.name: (one.error, one.constant, f"{one.constant:.3g}") for one in useless}
