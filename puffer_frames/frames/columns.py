@@ -134,13 +134,13 @@ def column(frame: Frame, name: str, /) -> nw.Series[Any]:
 
 
 def check_one_type(entries: nw.Series[Any], what: str, /) -> None:
-    """Raise ArgumentTypeError for pandas objects that are texts and others: 1 and True would be one label.
+    """Raise ColumnTypeError for pandas objects that are texts and others: 1 and True would be one label.
 
     Narwhals looks at the first entries alone.
     """
     native = entries.to_native()
     texts = not isinstance(native, pd.Series) or native.dtype != object
-    if not texts and infer_dtype(native, skipna=True) not in ("string", "empty"):
+    if not texts and infer_dtype(native.dropna(), skipna=False) not in ("string", "empty"):
         raise ColumnTypeError(
             what, rule="of entries of one type", got="texts and others", hint="Convert it to strings first."
         )

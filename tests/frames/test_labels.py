@@ -294,9 +294,9 @@ def test_pandas_dtypes_stay(name):
     assert set(found.frame["x"]) == set(counted.levels) == set(series)
 
 
-@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT])
 def test_missing_text_of_pandas(missing):
-    frame = pd.DataFrame({"group": GROUP, "x": pd.Series([missing, *TEXT[1:]], dtype=object)})
+    frame = pd.DataFrame({"group": GROUP, "x": pd.Series([*TEXT[:-1], missing], dtype=object)})
     assert opened(frame, "x", nulls="level").level_counts("x").levels == ("high", "low", "middle", None)
     assert opened(frame, "x", nulls="drop").level_counts("x").levels == ("high", "low", "middle")
     with pytest.raises(PriorError, match="1 row with one"):

@@ -211,11 +211,12 @@ class PandasTable(LocalTable):
         PyArrow names columns with labels of several levels, or of bytes, otherwise than their certificate does, and
         does not bring back labels of several types.
         """
-        kinds = {type(label) for label in self.labels}
-        as_text = len(kinds) > 1 or bool(kinds & {tuple, bytes})
+        own = {type(label) for label in self.labels}
+        as_text = len(own) > 1 or bool(own & {tuple, bytes})
         frame = self.native.set_axis(list(self.names), axis=1) if as_text else self.native
         for name, (_, entries) in zip(self.names, frame.items(), strict=True):
-            if entries.dtype == object and {str, bytes} <= set(map(type, entries)):  # "a" and b"a" would be one
+            kinds = set(map(type, entries)) if entries.dtype == object else set()
+            if all(any(issubclass(kind, one) for kind in kinds) for one in (str, bytes)):  # "a" and b"a" would be one
                 raise ColumnTypeError(
                     f"the column {name!r}",
                     rule="of entries of one type, to be written",

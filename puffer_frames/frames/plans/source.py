@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from puffer_frames.errors import CalibrationError, UncoveredFrameError, told_of
+from puffer_frames.errors import PufferError, UncoveredFrameError, told_of
 from puffer_frames.frames.coded import released_dtype
 from puffer_frames.frames.dates import from_days, plain_numbers
 from puffer_frames.frames.draws import Draws, read_series, written_series
@@ -181,7 +181,7 @@ class Watch:
         self.ended = False
         """Whether the last run came to its end."""
         self._seen = seen
-        self._error: CalibrationError | None = None
+        self._error: PufferError | None = None
 
     def over(self, batches: Iterator[pl.DataFrame], /) -> Iterator[pl.DataFrame]:
         """The same batches."""
@@ -193,7 +193,7 @@ class Watch:
                 yield batch
         except Exception as error:
             told = told_of(error, "a run of the released plan")
-            if isinstance(error, CalibrationError):
+            if isinstance(error, PufferError):  # which Polars 1.35 hides in one of its own
                 self._error = error
             if told is error:
                 raise
