@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.checklist import COMPOSING, trusted
@@ -507,11 +507,26 @@ def digest_of_file(path: object, /) -> tuple[str, str]:
 
 
 def is_published(certificate: Fields, path: Path, /) -> bool:
-    """Whether a file is known to hold the release: one of CSV holds no types, and other formats are not read.
+    """Whether a file is known to hold the release, or this certificate: one of CSV holds no types, and other formats
+    are not read.
 
-    Raises UncoveredFrameError for a Parquet file that is not the release, and for a CSV file of other columns.
+    Raises UncoveredFrameError for a Parquet file that is not the release, a CSV file of other columns, and the file of
+    another certificate.
     """
     kind = SUFFIXES.get(path.suffix.lower())
+    if path.suffix.lower() == ".json":
+        try:
+            found = cast(Any, certificate).load(path)
+        except ArgumentError:  # no certificate
+            return False
+        if found != certificate:
+            raise UncoveredFrameError(
+                "the file",
+                rule="the release, or this certificate",
+                got="another certificate",
+                hint="Name its own file.",
+            )
+        return True
     try:
         return kind in _FORMATS and _released_rows(certificate, path, kind) is not None
     except UncoveredFrameError as error:
@@ -561,7 +576,7 @@ class Published(Fields):
             For another path, a file that is there, a ledger without releases of this data set, and what is no ledger,
             no test or no text.
         UncoveredFrameError
-            For a table of Parquet that is not the release, and one of CSV with other columns.
+            For a table of Parquet that is not the release, one of CSV with other columns, and another certificate.
         LedgerError
             For a line of the ledger that no release has written.
         OSError

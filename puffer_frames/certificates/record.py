@@ -303,7 +303,9 @@ Verdict: TypeAlias = Literal[
 class Certificate(Printed, Published):
     """What is guaranteed of a release, for which pairs, under which beliefs, and why.
 
-    It holds nothing but what may be published: no mean, variance or count of a single secret.
+    It holds nothing but what may be published: no mean, variance or count of a single secret. Of some
+    secrets (the rarest, and in a whole table those that no attack was tried on) it says whether they have fewer than 20
+    rows, or at least 20, 100 or 1,000.
     """
 
     def to_dict(self) -> dict[str, Any]:

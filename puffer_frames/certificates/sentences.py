@@ -139,8 +139,14 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "was not measured; the AUC printed here is of the other secrets. The guarantee covers these rows all the same: "
         "under each network among the beliefs, no attack on released rows alone tells one of these secrets from "
         "another, or from any mixture of others, with an AUC above {allowed} on average. This is proved, not measured, "
-        "and it rests on the network, which knows little of so few rows. It takes {held} held-out rows of a secret to "
+        "and it rests on the network, which knows less of rare secrets. It takes {held} held-out rows of a secret to "
         "try, which about {rows} rows of it in the table would give.",
+    ),
+    "table-sizes": (
+        "not covered",
+        "What the sizes of secrets that no attack was tried on tell: this certificate says whether each has fewer than "
+        "20 rows, or at least 20, 100 or 1,000. A reader who knows all rows but one may learn the secret of that one "
+        "from it.",
     ),
     "table-changed": (
         "measured",

@@ -208,7 +208,11 @@ def test_a_page_is_about_the_file_of_the_release(tmp_path):
     released.puffer.write_parquet(tmp_path / "released.parquet")
     released.to_csv(tmp_path / "released.csv", index=False)
     released.assign(score=released["score"] + 1).to_csv(tmp_path / "changed.csv", index=False)
-    for name in ("released.parquet", "released.csv", "changed.csv"):
+    certificate.save(tmp_path / "own.json")
+    certificate_of(people.puffer.privatize(secret="group", public="score", epsilon=0.5)).save(tmp_path / "other.json")
+    with pytest.raises(UncoveredFrameError, match="another certificate"):
+        certificate.report(tmp_path / "page.html", file=tmp_path / "other.json")
+    for name in ("released.parquet", "released.csv", "changed.csv", "own.json"):
         certificate.report(tmp_path / f"{name}.html", file=tmp_path / name)
         page = (tmp_path / f"{name}.html").read_text()
         assert ("this file may hold other values" in page) == (name == "changed.csv")

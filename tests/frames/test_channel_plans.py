@@ -315,6 +315,7 @@ def test_what_is_published():
     assert np.abs(np.array(record["matrix"]) - exact.matrix).max() <= 1e-12
 
 
+@pytest.mark.filterwarnings("ignore::puffer_frames.RareLevelsWarning")
 def test_a_plan_is_read_and_pickled_and_its_frame_stays():
     made = planned_elsewhere("polars", "text")
     text = str(made)

@@ -409,6 +409,18 @@ def test_what_a_plan_knows_of_several_releases_is_not_said_of_other_rows(asked):
         compose(late)
 
 
+@pytest.mark.parametrize(("times", "exceeds"), [(1, False), (3, True)])
+def test_of_other_rows_the_planned_releases_hold_where_these_were_measured(times, exceeds):
+    """The certificate said that of several releases nothing is known, and that three have the guarantee."""
+    first, other = (frame.sample(frac=1, random_state=0, ignore_index=True) for frame in (FIRST, RARE))
+    plan = calibrate(first, secret="group", public="x", epsilon=1, releases=3, mechanism=Noise(theorem="bounded"))
+    other = other.assign(x=times * other["x"])
+    certificate = certificate_of(plan.release(other, allow_other_frame=True, allow_drift=True))
+    assert certificate.facts.exceeds == exceeds
+    said = {one.key for one in certificate.statements} & {"other-rows-again", "planned-releases", "adds-up"}
+    assert said == {"other-rows-again" if exceeds else "planned-releases"}
+
+
 def test_no_noise_is_needed_for_the_table_of_the_plan_alone():
     first, other = (frame.sample(frac=1, random_state=0, ignore_index=True) for frame in (FIRST, RARE))
     asked = {"secret": "group", "public": "visits", "epsilon": 1, "allow_zero_noise": True}

@@ -104,6 +104,18 @@ def test_a_warning_of_rare_levels_names_none():
     assert not any("only-two" in str(warning.message) for warning in caught)
 
 
+@pytest.mark.filterwarnings("ignore::puffer_frames.RareLevelsWarning")
+def test_rare_levels_are_said_of_several_secrets_apart():
+    """Each row was counted once for each of them, and 3 rows were 6."""
+    frame = some_rows().assign(t=np.random.default_rng(1).integers(0, 2, 2000))
+    frame.loc[:2, "x"] = "three"
+    asked = {"public": "x", "epsilon": 1.0}
+    for secret in ("s", ["s", "t"]):
+        own = {} if secret == "s" else {"secrets": "each"}
+        found = puffer_frames.privatize(frame, secret=secret, **asked, **own)
+        assert puffer_frames.certificate_of(found).warnings == ("rare-levels",)
+
+
 @pytest.mark.parametrize("values", [list("uvwz"), [0, 1, 2, 5]])
 def test_a_column_that_needs_no_channel(values):
     frame = pd.DataFrame({"s": ["a", "b"] * 400, "x": np.repeat(values, 200)})

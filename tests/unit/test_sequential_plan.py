@@ -227,6 +227,11 @@ def test_attacks_are_on_the_secrets_that_have_rows_enough(people, tmp_path):
     needed = f"60 held-out rows of a secret to try, which about {math.ceil(60 / plan.options.holdout)} rows of it"
     assert needed in re.sub(r"\s+", " ", str(certificate))
     assert certificate.warnings == ("table-few-attacked",)
+    assert "table-sizes" in keys_of(plan.release(rare))
+    other = certificate_of(plan.release(rare.head(1400), allow_other_frame=True))
+    told = " ".join(one.text for one in other.statements)
+    assert "NO ATTACK WAS TRIED ON 'c':" in told  # how many rows it had in the table of the plan is not said
+    assert "table-sizes" not in {one.key for one in other.statements}
     certificate.report(tmp_path / "page.html")
     text = Page((tmp_path / "page.html").read_text()).text
     (rows,) = re.findall(r"NO ATTACK WAS TRIED ON 'c' \(at least (\d+) rows\)", text)[:1]
@@ -254,7 +259,7 @@ def test_expected_changes_follow_from_the_plan_and_are_near_what_a_release_does(
     with_none = [replace(step, moves=None) for step in plan.plan.steps]
     earlier = replace(plan.fitted, plan=replace(plan.plan, steps=tuple(with_none)))
     assert not table_record(earlier).changed
-    assert not {s.key for s in _measured(earlier)} & {"table-changed", "table-figures"}
+    assert not {s.key for s in _measured(earlier, own=True)} & {"table-changed", "table-figures"}
     plain = certificate.to_dict()
     over = dict.fromkeys(plain["table"]["changed"], 7.0)
     for name, value, message in (
@@ -536,7 +541,7 @@ def test_a_column_before_the_one_that_it_is_a_function_of(people):
 def test_figures_are_on_the_safe_side_of_floats(people, plan):
     with pytest.raises(ArgumentError, match=r"epsilon must be from 0\.0001 to 100"):
         calibrate(people, **asked(epsilon=5e-5))
-    told = " ".join(one.text for one in _measured(plan.fitted))
+    told = " ".join(one.text for one in _measured(plan.fitted, own=True))
     auc = float(re.search(r"the best had an AUC of ([\d.]+) \(", told)[1])
     shown = float(re.search(r"(?:neither proves|attacks prove that some rows lose ([\d.]+))", told)[1] or 0)
     assert max(plan.held.best) <= auc < max(plan.held.best) + 0.01
@@ -634,3 +639,21 @@ def test_columns_that_a_constant_is_nearer_to_and_shares_that_are_off_are_warned
     assert not found
     assert not plan.useless_columns
     assert "ONE CONSTANT" not in str(plan)
+
+
+def test_a_missing_value_is_no_constant_for_numbers(people):
+    """A column of numbers with missing values was always said to be of less use than a constant."""
+    some = people.index % 50 == 0
+    frame = people[["group", "town", "age"]].assign(age=people["age"].mask(some), town=people["town"].mask(some))
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("error", WideNoiseWarning)
+        patch.setattr(fitted, "REFUSED", 100.0)
+        plan = calibrate(frame, **asked(epsilon=4.0, nulls="level", mechanism=Sequential(contexts=2, holdout=0.0)))
+    numbers, labels = plan.changes["age"], plan.changes["town"]
+    released = [plan.release(frame, rng=k)["age"] for k in range(5)]
+    moved = np.mean([(each - frame["age"]).abs().mean() for each in released])  # of numbers on both sides
+    spread = (frame["age"] - frame["age"].median()).abs().mean()
+    assert abs(numbers.distance - moved) < 0.1 * spread
+    assert abs(numbers.constant - spread) < 0.1 * spread
+    assert abs(labels.constant - (1 - frame["town"].value_counts(normalize=True, dropna=False).max())) < 0.03
+    assert not plan.useless_columns

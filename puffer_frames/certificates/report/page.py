@@ -539,8 +539,7 @@ def _open(certificate: Fields) -> list[str]:
     order = "" if certificate.facts.shuffled else "; the order of the rows"
     to_all = claim("open-to-all", recipients=shown(certificate.recipients or NOT_SAID))
     first = [one.text for one in (claim("values-told", secret=secret), claim("who-is-in", order=order), to_all)]
-    also = ", and so of secrets that no attack was tried on" * bool(stated(certificate, ("table-few-attacked",)))
-    return [*first, *found, *([] if certificate.rarest is None else [claim("smallest-tells", also=also).text])]
+    return [*first, *found, *([] if certificate.rarest is None else [claim("smallest-tells").text])]
 
 
 def _use(certificate: Fields) -> list[Any]:

@@ -114,7 +114,7 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     "smallest-tells": (
         "not covered",
         "What the size of the smallest group tells: the page says whether it has fewer than 20 rows, or at least 20, "
-        "100 or 1,000{also}. A reader who knows all rows but one may learn the secret of that one from it.",
+        "100 or 1,000. A reader who knows all rows but one may learn the secret of that one from it.",
     ),
     # how to use the file
     "use-noise": (

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import ClassVar, Self, TypeVar, cast
 
 import numpy as np
@@ -150,7 +150,7 @@ def _order(plan: ChannelFit) -> list[int]:
     return [places[type(level), level] for level in sorted_levels(levels)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FittedChannel(ChannelFit):
     """The weights of a channel, and what they withstand."""
 
@@ -167,7 +167,7 @@ class FittedChannel(ChannelFit):
     def observed_losses(self) -> Mapping[str, Verification]:
         return {self.name: self.observed}
 
-    @property
+    @cached_property  # a certificate asks for it several times, and fractions are slow
     def exceeded(self) -> Mapping[str, str]:
         """As of other rows, in whole numbers: floats do not confirm a loss that is epsilon itself."""
         if "empirical" in self.beliefs or self.observed.confirms(self.target):

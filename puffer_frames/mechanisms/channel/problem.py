@@ -271,10 +271,9 @@ class InputColumn:
         """Rows of each input in the whole table, as often as a row is in a group of secrets."""
         return np.sum(list(self.counts.values()), axis=0)
 
-    @property
-    def rare(self) -> tuple[Level, ...]:
-        """Levels of few rows: of a declared one without any, nobody's value is released."""
-        return tuple(level for level, rows in zip(self.levels, self.pooled, strict=True) if 0 < rows < RARE)
+    def rare(self, times: int = 1, /) -> tuple[Level, ...]:
+        """Levels of few rows, each in so many groups: of a declared one without any, nobody's value is released."""
+        return tuple(level for level, rows in zip(self.levels, self.pooled, strict=True) if 0 < rows < RARE * times)
 
     def grouped(self, groups: Groups, /) -> InputColumn:
         """The rows of each group of secrets; a secret may be in several."""
@@ -360,9 +359,9 @@ def label_column(
         codes=codes,
     )
     column = replace(column, counts=column.labelled(found))
-    if column.rare:
+    if rare_levels := column.rare():
         together = sum(rows for rows in column.pooled.tolist() if rows < RARE)
-        warn(RareLevelsWarning(column.rare, fewest=RARE, are_few_together=together < RARE))
+        warn(RareLevelsWarning(rare_levels, fewest=RARE, are_few_together=together < RARE))
     return column
 
 
@@ -419,8 +418,8 @@ def tuple_column(
         is_partial=len(levels) < every,
     )
     column = replace(column, counts=column.labelled(found))
-    if column.rare:
-        warn(RareLevelsWarning(column.rare, fewest=RARE, of="combination"))
+    if rare := column.rare():
+        warn(RareLevelsWarning(rare, fewest=RARE, of="combination"))
     return column
 
 

@@ -129,8 +129,9 @@ def _not_covered(plan: ChannelFit, release: Release) -> Iterator[Statement]:
     yield from seen(release.warnings)
     rows = plan.protected_rows(release.rows_per_secret)
     yield from weak(plan.request.target, rows, rows=sum(rows.values()))
-    if plan.column.codes is not None and plan.column.rare:
-        yield say("rare-levels", levels=f"{len(plan.column.rare):,}", fewest=RARE)
+    rare = plan.column.rare(len(plan.request.secret) if plan.request.apart else 1)
+    if plan.column.codes is not None and rare:
+        yield say("rare-levels", levels=f"{len(rare):,}", fewest=RARE)
     yield from left_out(plan.protected_pairs, release.kept, plan.request.nulls)
 
 

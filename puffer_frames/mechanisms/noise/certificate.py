@@ -310,23 +310,31 @@ def _range_text(facts: ReleaseFacts) -> str:
     return "the domain" if whole else "the domain, or the observed range of a column without one"
 
 
-def _composition(facts: ReleaseFacts) -> Iterator[Statement]:
-    what = "these columns" if facts.several else "this column"
-    whose = "records" if facts.request.unit is None else "units"
+def _again(facts: ReleaseFacts, *, what: str, whose: str) -> Iterator[Statement]:
+    """What is known of several releases of the same rows."""
     of_a_draw = facts.sampled and facts.repeats.assumed != "any"  # another release may use other rows of a unit
     adds_up = (facts.coupled or all(choice.adds_up for choice in facts.choices.values())) and not of_a_draw
-    if adds_up and facts.batch is not None:
-        yield say("other-rows-again", what=what, rows=whose)
+    again, other = facts.repeats.releases > 1, facts.batch is not None
+    planned = again and not (other and facts.stated.exceeds)  # of other rows, all planned releases were measured
+    if other and (again or adds_up):
+        if not planned:
+            yield say("other-rows-again", what=what, rows=whose)
     elif adds_up and facts.coupled:
         yield say("adds-up-rows")
     elif adds_up:
         same = whose + " and listed pairs" * (not isinstance(facts.plan.protected_pairs, str))
         yield say("adds-up", what=what, rows=same, deltas=" and deltas" * (facts.request.target.delta > 0))
-    elif facts.repeats.releases == 1:
+    elif not again:
         yield say("one-release", what=what, rows=whose, whose="the values themselves")
-    if facts.repeats.releases > 1:
+    if planned:
         count, factor = facts.repeats.releases, facts.repeats.of_releases(facts.request.noise)
         yield say("planned-releases", releases=f"{count:,}", rows=whose, factor=f"{factor:,.6g}")
+
+
+def _composition(facts: ReleaseFacts) -> Iterator[Statement]:
+    what = "these columns" if facts.several else "this column"
+    whose = "records" if facts.request.unit is None else "units"
+    yield from _again(facts, what=what, whose=whose)
     if facts.repeats.copies > 1:
         yield say("measured-of-all", whose="these rows" if facts.repeats.measured > 1 else "one row")
     if facts.refines:

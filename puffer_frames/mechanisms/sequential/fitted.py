@@ -375,10 +375,10 @@ class Change:
     most: float
     """The same of the secret whose values change most."""
     distance: float | None
-    """Mean distance between the values of the two cells; None of labels."""
+    """Mean distance between the values of the two cells, where both are numbers; None of labels."""
     constant: float
     """What one constant would do: the share of other labels than the most frequent one, or the mean distance of the
-    cells' values to their median."""
+    cells' values to their median, of rows that are numbers before and after."""
     shift: float
     """By how much the share of a level or cell differs in a release, the largest of all."""
 
@@ -606,10 +606,11 @@ class TableFit(Fitted[CodedRows]):
             before, after = (np.bincount(codes, mean.sum(axis=axis)) for axis in (1, 0))
             distance, constant = None, 1.0 - float(before.max())
             if column.edges is not None:
-                values = np.array(column.levels, dtype=np.float64)[codes]  # of a missing one no distance
-                apart = np.nan_to_num(np.abs(values[:, None] - values))
-                distance = float(counts @ (joint * apart).sum(axis=(1, 2)) / counts.sum())
-                constant = float((mean.sum(axis=1) @ np.nan_to_num(np.abs(values[:, None] - values))).min())
+                values = np.array(column.levels, dtype=np.float64)[codes]
+                there = ~np.isnan(values)  # a missing value is no constant and has no distance, as in `kept_of`
+                apart, both = np.abs(np.subtract.outer(values[there], values[there])), mean[np.ix_(there, there)]
+                rows = both.sum() or 1.0
+                distance, constant = float((both * apart).sum() / rows), float((both.sum(axis=1) @ apart).min() / rows)
             share = float(counts @ by_secret / counts.sum())
             found[column.name] = Change(
                 share=share,

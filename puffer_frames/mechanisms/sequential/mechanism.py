@@ -141,7 +141,7 @@ def _statements(plan: TableFit, release: Release) -> Iterator[Statement]:
     yield say("table-loss")
     columns = len(plan.plan.steps)
     yield say("table-readers", known=plain(plan.reader_loss), cap=plain(plan.cap), columns=columns)
-    yield from _measured(plan)
+    yield from _measured(plan, own=release.batch is None)
     yield from (say("table-planned"), say("table-laws"), say("table-some"), say("table-again"), say("table-shifted"))
     if plan.reader_loss:
         yield say("channel-unlike")
@@ -154,7 +154,7 @@ def _statements(plan: TableFit, release: Release) -> Iterator[Statement]:
     yield from _done(plan)
 
 
-def _measured(plan: TableFit) -> Iterator[Statement]:
+def _measured(plan: TableFit, *, own: bool) -> Iterator[Statement]:
     confidence = f"{100 * CONFIDENCE:g}"
     if plan.is_far:
         yield say("table-far", tail=f"{plan.worst_tail:.3g}", more=plan.more_beliefs, step=plan.smaller_step)
@@ -178,10 +178,13 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
         return
     allowed = f"{rounded_up(largest_auc(plan.request.target.epsilon), digits=3):g}"
     if plan.unattacked:
-        rare = [f"{one!r} ({size_text(plan.rows_per_secret[one])})" for one in plan.unattacked]
+        sizes = [f" ({size_text(plan.rows_per_secret[one])})" * own for one in plan.unattacked]  # nothing of other rows
+        rare = [f"{one!r}{size}" for one, size in zip(plan.unattacked, sizes, strict=True)]
         rows = math.ceil(FEWEST_HELD / min(plan.options.holdout, MOST_HELD / plan.rows))
         named = shown(listed(rare, most=MOST_NAMED))
         yield say("table-few-attacked", secrets=named, allowed=allowed, held=FEWEST_HELD, rows=f"{rows:,}")
+        if own:
+            yield say("table-sizes")
     if plan.is_exceeded:
         yield say("table-exceeds")
     least = math.floor(100 * plan.held.shown) / 100
