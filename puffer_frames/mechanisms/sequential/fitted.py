@@ -349,9 +349,9 @@ SHIFTED = 0.05
 """There is a warning where the share of a level is off by more."""
 MOST_NAMED = 6
 """Secrets that a sentence names."""
-_NEARER, _FARTHER = 0.01, 0.05
-"""A constant is nearer where so much more of the labels change, or numbers move by so much more: of 20,000 simulated
-rows the shares err by less than 0.004."""
+_FARTHER, _ERRORS = 0.05, 3.0
+"""A constant is nearer where numbers move by so much more, or a share of labels changes that is larger by so many of its
+standard errors."""
 _UNCHANGED = 0.01
 """A release in which fewer cells are others is nearly the table itself."""
 WARNED, REFUSED = 1.5, 2.0
@@ -386,7 +386,7 @@ class Change:
     def is_useless(self) -> bool:
         """Whether a constant is nearer, by more than the simulation may err by."""
         if self.distance is None:
-            return self.share > self.constant + _NEARER
+            return self.share > self.constant + _ERRORS * math.sqrt(self.share / _FEW_SIMULATED)
         return self.distance > self.constant * (1 + _FARTHER)
 
 
