@@ -447,7 +447,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "joint-any-law": (
         "measured",
-        "Under any law of the columns within {range}, the pure loss of a row is at most {loss}.",
+        "Under any law of the columns within {range}, the pure loss of {of} is at most {loss}.",
     ),
     "kept-unread": (
         "not covered",
