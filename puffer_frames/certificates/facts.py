@@ -141,13 +141,15 @@ def facts_of(statements: Sequence[Statement], /, *, columns: Sequence[str]) -> F
 def are_said(facts: Facts, statements: Sequence[Statement], /, *, columns: Sequence[str]) -> bool:
     """Whether the sentences of a certificate say these facts, and no others."""
     said = {statement.key: statement.text for statement in statements}
-    clipped, dates = facts.clipped.items(), facts.dates
-    ends = [ends_text(name, bounds, dates=dates) for name, bounds in clipped if bounds is not None]
+    ends = [
+        [ends_text(name, bounds, dates=dates) for name, bounds in facts.clipped.items() if bounds is not None]
+        for dates in (facts.dates, ())  # older records have the ends of dates as days
+    ]
     ranged = [shown(name) for name, bounds in facts.clipped.items() if bounds is None]
     read = facts_of(statements, columns=columns)
     return (
         replace(read, clipped=facts.clipped, extra=facts.extra) == facts
-        and _lists(_filled("clipped", said), ends, "; ")
+        and any(_lists(_filled("clipped", said), parts, "; ") for parts in ends)
         and _lists(_filled("clipped-to-range", said), ranged, ", ")
         and _lists(_filled("dates", said), [shown(name) for name in facts.dates], ", ")
     )

@@ -453,7 +453,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "joint-any-law": (
         "measured",
-        "Under any law of the columns within {range}, the pure loss of a row is at most {loss}.",
+        "Under any law of the columns within {range}, the pure loss of {of} is at most {loss}.",
     ),
     "kept-unread": (
         "not covered",
@@ -610,8 +610,8 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "null-values": ("done", "Codes were read as missing values, before anything else was done: {codes}."),
     "dates": (
         "done",
-        "These columns hold dates, which were read as days since 1970-01-01: {names}. Their scales and errors are "
-        "in days, and so are their bounds in the facts of the record.",
+        "These columns hold dates, which were read as days since 1970-01-01: {names}. Their scales, errors and bounds "
+        "are in days.",
     ),
     "after": ("done", "After the noise, at no cost: {done}."),
     "frequencies": ("done", "Frequencies are counts divided by the public number of values."),
@@ -631,8 +631,8 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     **CHANNEL_SENTENCES,
     **TABLE_SENTENCES,
 }
-"""Kind and text per sentence; braces are filled in by `say`. The words of "clipped", "clipped-to-range" and "remap"
-count, too: `facts.py` holds them against the fields."""
+"""Kind and text per sentence; braces are filled in by `say`. The words of "clipped", "clipped-to-range", "dates" and
+"remap" count, too: `facts.py` holds them against the fields, also of records that were made long ago."""
 
 
 WARNINGS = (

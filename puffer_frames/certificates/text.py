@@ -72,13 +72,13 @@ class Headline:
 def headline(certificate: Fields, /) -> Headline:
     """The largest loss measured for the released rows, and at least what was asked for.
 
-    Losses of one of several rows of a unit add; of several columns that were measured one by one no bound is known.
+    Losses of one of several rows of a unit add, unless nothing is assumed of these: no bound is known then, nor of
+    several columns that were measured one by one.
     """
     epsilon, delta = certificate.epsilon, certificate.delta
     exceeds = certificate.facts.exceeds
-    alone = len(certificate.public) > 1 and not (
-        certificate.facts.whole_rows or certificate.theorem == "channel" or certificate.table
-    )
+    whole = certificate.facts.whole_rows or certificate.theorem == "channel" or certificate.table
+    alone = (len(certificate.public) > 1 and not whole) or certificate.facts.rows_of_unit == "any"
     known = not (exceeds and (alone or not certificate.observed))
     for found in certificate.observed.values():
         loss, most = (found.hockey_stick, delta) if delta else (found.pure_loss, epsilon)
@@ -385,8 +385,9 @@ def _measured_rows(certificate: Fields) -> list[tuple[str, str]]:
         rows += [
             (label, f"{', '.join(names)} belief{'s' * (len(names) > 1)}{of}: {loss}") for loss, names in losses.items()
         ]
+    unbound = certificate.facts.exceeds and certificate.facts.rows_of_unit == "any"
     for column, found in list(certificate.observed.items())[: 1 if joint else None]:
-        if certificate.verified.get(column, {}).get("empirical") != found:
+        if not unbound and certificate.verified.get(column, {}).get("empirical") != found:
             of = of_rows if joint else f", {shown(column)} alone" if several else ""
             found = _of_unit(certificate, found)
             loss = measured_text(found, delta=delta)
@@ -399,11 +400,11 @@ def _of_unit(certificate: Fields, found: Verification) -> Verification:
     """A bound for all rows of a unit, where the record has the loss of one row."""
     if not of_keys(certificate.statements, ("measured-of-one",)):
         return found
-    share = found.epsilon * certificate.unit_rows
     if certificate.facts.rows_of_unit == "any":  # the noise is for the range of the columns, whatever the law
-        return Verification.proved(pure=share, delta=certificate.delta, epsilon=share)
-    pure, stick = (each.upper * certificate.unit_rows for each in (found.pure_loss, found.hockey_stick))
-    return Verification.proved(pure=pure, delta=min(1.0, stick), epsilon=share)
+        share = found.epsilon * certificate.unit_rows
+        pure = math.inf if certificate.delta else share
+        return Verification.proved(pure=pure, delta=certificate.delta, epsilon=share)
+    return found.of_rows(certificate.unit_rows)
 
 
 def odds_of(loss: float, text: str = "", /) -> str:

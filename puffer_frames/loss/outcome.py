@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from puffer_frames.numbers.arguments import Target
-from puffer_frames.numbers.presentation import bracket_text, upper_text
+from puffer_frames.numbers.presentation import bracket_text, plain, upper_text
 from puffer_frames.priors.pairs import Pair
 
 
@@ -78,6 +78,13 @@ class Verification:
         pure_loss, hockey_stick = (Bracket(lower=0.0, upper=upper) for upper in (pure, delta))
         return cls(pure_loss=pure_loss, hockey_stick=hockey_stick, epsilon=epsilon)
 
+    def of_rows(self, rows: int, /) -> Verification:
+        """A bound for so many independent rows together."""
+        if rows == 1:
+            return self
+        pure, stick = (each.upper * rows for each in (self.pure_loss, self.hockey_stick))
+        return Verification.proved(pure=pure, delta=min(1.0, stick), epsilon=self.epsilon * rows)
+
     def loss(self, *, delta: float) -> Bracket:
         """The hockey stick where there is a delta, else the pure loss."""
         return self.hockey_stick if delta else self.pure_loss
@@ -129,12 +136,20 @@ def measured_text(measured: Verification, /, *, delta: float) -> str:
     loss = f"pure loss {bracket_text(pure.lower, pure.upper)}"
     if delta == 0:
         return loss
-    found = f"delta {bracket_text(stick.lower, stick.upper)} at epsilon {upper_text(measured.epsilon)}"
+    most = (
+        f"at most {plain(delta)}"
+        if (stick.lower, stick.upper) == (0, delta)
+        else bracket_text(stick.lower, stick.upper)
+    )
+    found = f"delta {most} at epsilon {upper_text(measured.epsilon)}"
     return found if pure.upper == float("inf") else f"{found}, {loss}"
 
 
-def excess_text(measured: Verification, target: Target, /) -> str:
-    """What the engine measured where it does not confirm what was asked for, and how it compares to that."""
-    known = measured.refutes(target)
+def excess_text(measured: Verification, target: Target, /, *, rows: int = 1) -> str:
+    """What the engine measured where it does not confirm what was asked for, and how it compares to that.
+
+    Of rows of a unit that share what was asked for, the sum: pure losses of independent rows add, deltas at most.
+    """
+    known = measured.refutes(target) and (rows == 1 or not target.delta)
     compared = "more than was asked for" if known else "which is not known to be within what was asked for"
-    return f"{measured_text(measured, delta=target.delta)}, {compared}"
+    return f"{measured_text(measured.of_rows(rows), delta=target.delta)}, {compared}"

@@ -116,6 +116,10 @@ class Repeats:
             return math.nan
         return min(1.0, self.shares * loss) if delta else self.shares * loss
 
+    def of_all(self, loss: float, /) -> float:
+        """The pure loss of all noisy copies of all rows of a unit under any law, from that of one; a bound."""
+        return self.shares * self.measured * self.copies * loss
+
     def asked(self, target: Target, /, *, noise: NoiseFamily, columns: int) -> Target:
         """What the noise of one value must meet; the rounding of all further copies to the grid is paid for."""
         asked = target.share(self.shares)

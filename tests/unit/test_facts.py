@@ -105,6 +105,22 @@ def test_a_kept_certificate_of_an_earlier_schema(schema, name):
     assert not is_signed_by(replace(certificate, epsilon=0.3).to_dict(), KEY)
 
 
+def test_a_kept_certificate_of_dates():
+    """Its sentence has the ends of dates as numbers of days; later ones have dates."""
+    (line,) = map(json.loads, (FOLDER / "schema_1_6.jsonl").read_text(encoding="utf-8").splitlines())
+    plain = line["certificate"]
+    certificate = Certificate.from_dict(plain)
+    assert certificate.facts.clipped == {"day": (18231.0, 18627.0), "x": (-3.0, 3.0)}
+    assert certificate.facts.dates == ("day",)
+    assert certificate.to_dict() == plain
+    assert is_signed_by(certificate.to_dict(), line["public_key"].encode())
+    text = json.dumps(plain)
+    Certificate.from_dict(json.loads(text.replace("[18231, 18627]", "[2019-12-01, 2020-12-31]")))
+    for ends in ("[18231, 2020-12-31]", "[18231, 18628]", "[2019-12-01, 2020-12-30]"):
+        with pytest.raises(ArgumentError, match="facts that its sentences do not say"):
+            Certificate.from_dict(json.loads(text.replace("[18231, 18627]", ends)))
+
+
 def test_kept_certificates_have_every_fact_and_compose():
     # But for a loss that nobody computes, of more than 2,000 secrets, and codes, which no earlier schema had
     found = {name for facts in FACTS.values() for name in facts}

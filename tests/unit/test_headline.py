@@ -2,15 +2,16 @@
 
 import hashlib
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from certificate_cases import CASES, OTHER, PEOPLE, certificate_of_case, flat
+from certificate_cases import CASES, OTHER, PEOPLE, WARDS, certificate_of_case, flat
 from html_page import Page
 
-from puffer_frames import Noise, Stable, calibrate, certificate_of, privatize
+from puffer_frames import Noise, Stable, Unit, calibrate, certificate_of, privatize
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.text import certificate_rows, certificate_title, headline
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
@@ -48,6 +49,45 @@ def test_what_is_printed_of_a_unit_is_of_all_its_rows(name):
     plan = " ".join(str(calibrate(asked.pop("frame"), **{k: v for k, v in asked.items() if k != "verb"})).split())
     assert f"measured: pure loss at most {most:.6g} " in plan
     assert "losses below of all rows of a unit together" in plan
+
+
+@pytest.mark.parametrize("public", ["score", ["score", "age"]])
+def test_rows_of_a_unit_that_may_be_anything_have_no_pure_loss_with_gaussian_noise(public):
+    asked = {"secret": "group", "public": public, "epsilon": 1.0, "delta": 1e-5, "mechanism": Noise("gaussian")}
+    plan = calibrate(WARDS, unit=Unit("ward", rows="any"), **asked)
+    shown = " ".join(f"{plan} {certificate_of(plan.release(WARDS, rng=1))}".split())
+    assert f"delta at most 1e-05 at epsilon {1 if public == 'score' else 0.5}" in shown
+    assert "pure loss" not in shown
+    assert "1.00001e-05" not in shown
+
+
+@pytest.mark.parametrize("public", ["score", ["score", "age"]])
+def test_what_warns_of_a_unit_is_of_all_its_rows(public):
+    frame = WARDS.assign(score=WARDS["score"] + 3 * (WARDS["group"] == "a"))
+    asked = {"secret": "group", "public": public, "epsilon": 1.0, "unit": Unit("ward", rows="independent")}
+    plan = calibrate(frame, **asked, beliefs=("only", WARDS))
+    certificate = certificate_of(plan.release(frame, rng=1))
+    most = max(found.pure_loss.upper for found in certificate.observed.values()) * certificate.unit_rows
+    said = {one.key: one.text for one in certificate.statements}
+    warned = re.fullmatch(
+        r".*, all rows of a ward together, under .*: pure loss at most (\S+), .*", said["observed-exceeds"]
+    )
+    assert most <= float(warned[1]) <= most * (1 + 1e-5)
+    if public != "score":
+        ranges = sum(np.ptp(frame[name]) / scale for name, scale in plan.scales.items()) * certificate.unit_rows
+        assert f"of all rows of a ward together is at most {math.ceil(ranges)}" in said["joint-any-law"]
+        (at,) = re.findall(
+            r"under any law on the ranges of the columns: pure loss at most (\S+)", " ".join(str(plan).split())
+        )
+        assert float(at) == pytest.approx(ranges, rel=1e-5)
+
+
+def test_no_bound_is_known_of_units_beyond_the_range_that_their_noise_is_for():
+    plan = calibrate(WARDS, secret="group", public="score", epsilon=1.0, unit=Unit("ward", rows="any"))
+    batch = WARDS.assign(score=3 * WARDS["score"] + 10 * (WARDS["group"] == "a"))
+    certificate = certificate_of(plan.release(batch, rng=1, allow_other_frame=True, allow_drift=True))
+    assert "more, without a known bound, for these rows" in certificate_title(certificate)
+    assert not [text for label, text in certificate_rows(certificate) if text.startswith("observed frequencies")]
 
 
 @pytest.fixture(scope="module")

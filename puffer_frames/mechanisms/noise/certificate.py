@@ -179,8 +179,8 @@ class ReleaseFacts:
 
     @property
     def joint_any_law(self) -> float:
-        """The pure loss of a row under any law on the ranges, rounded up to two digits."""
-        return rounded_up(any_joint_loss(self.choices.values()), digits=2)
+        """The pure loss of a row, or of all rows of a unit, under any law on the ranges, rounded up to two digits."""
+        return rounded_up(self.repeats.of_all(any_joint_loss(self.choices.values())), digits=2)
 
     @property
     def any_law_of_rows(self) -> float | None:
@@ -265,7 +265,8 @@ def _assumed(facts: ReleaseFacts) -> Iterator[Statement]:
         if facts.request.target.delta and stated.joint != "delta":
             yield say("pure-only")
         if facts.plan.strata is None:
-            yield say("joint-any-law", range=_range_text(facts), loss=f"{facts.joint_any_law:.2g}")
+            of = "a row" if facts.request.unit is None else f"all rows of a {_whose(facts.plan)} together"
+            yield say("joint-any-law", range=_range_text(facts), of=of, loss=f"{facts.joint_any_law:.2g}")
     elif stated.joint == "rule":
         yield say("joint-rule", range=_range_text(facts))
         yield say("shares")
@@ -366,7 +367,9 @@ def _losses(facts: ReleaseFacts) -> Iterator[Statement]:
     yield from _of_fits(facts)
     batch = facts.batch
     for name, loss in facts.release.exceeded(facts.plan).items():
-        yield say("observed-exceeds", what="a row of these columns" if facts.plan.is_joint else shown(name), found=loss)
+        what = "a row of these columns" if facts.plan.is_joint else shown(name)
+        what += f", all rows of a {_whose(facts.plan)} together," * (facts.request.unit is not None)
+        yield say("observed-exceeds", what=what, found=loss)
     if facts.stated.unmeasured:
         yield say("observed-unknown")
     if batch is not None:

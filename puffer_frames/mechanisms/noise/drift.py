@@ -157,7 +157,7 @@ def _measure_columns(
             continue
         observed[name] = found
         if name not in exceeded and not found.confirms(asked):
-            exceeded[name] = excess_text(found, asked)
+            exceeded[name] = excess_text(found, asked, rows=plan.request.repeats.shares)
     return Batch(observed=observed, exceeded=exceeded, absent=absent)
 
 
@@ -171,7 +171,8 @@ def _measure_rows(plan: NoiseFit, joint: JointCounts, scales: Mapping[str, float
     levels = {joint.columns.index(name): len(found) for name, found in plan.levels.items()}
     used, rows = [scales[name] for name in joint.columns], plan.request.repeats.measured
     found, _ = measured(counted, used, asked, pairs=listed, levels=levels, rows=rows)
-    exceeded = {} if found.confirms(asked) else {", ".join(joint.columns): excess_text(found, asked)}
+    text = excess_text(found, asked, rows=plan.request.repeats.shares)
+    exceeded = {} if found.confirms(asked) else {", ".join(joint.columns): text}
     return Batch(observed=dict.fromkeys(joint.columns, found), exceeded=exceeded, absent=absent)
 
 

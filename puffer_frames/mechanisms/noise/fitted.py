@@ -168,7 +168,7 @@ class NoiseFit(Fitted[RowsSeen]):
             open_ = dict(list(open_.items())[:1]) if self.is_joint else {}
         target = request.repeats.asked(request.target, noise=request.noise, columns=len(self.choices))
         return {
-            name: excess_text(loss, target)
+            name: excess_text(loss, target, rows=request.repeats.shares)
             for name, loss in open_.items()
             if "empirical" not in self.choices[name].verified and not loss.confirms(target)
         }

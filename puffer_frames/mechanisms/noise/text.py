@@ -112,7 +112,7 @@ def plan_rows(plan: NoiseFit, /) -> Rows:
             rows.append(("column", shown(name)))
         rows += _label_rows(plan, name, choice) if name in plan.levels else _column_rows(plan, name, choice)
     if plan.is_joint and plan.strata is None:
-        loss = any_joint_loss(plan.choices.values())
+        loss = plan.request.repeats.of_all(any_joint_loss(plan.choices.values()))
         rows.append(
             ("at these scales", f"under any law on the ranges of the columns: pure loss at most {upper_text(loss)}")
         )
@@ -159,7 +159,7 @@ def _loss_text(plan: NoiseFit, found: Verification, *, any_law: bool = False) ->
         stick = repeats.of_unit(found.hockey_stick.upper, any_law=any_law, delta=1.0)
         share = repeats.shares * found.epsilon
         if math.isnan(pure):  # the noise is for the range, whatever the law
-            pure, stick = share, target.delta
+            pure, stick = math.inf if target.delta else share, target.delta
         found = Verification.proved(pure=pure, delta=stick, epsilon=share)
     return measured_text(found, delta=target.delta)
 
