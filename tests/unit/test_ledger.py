@@ -229,15 +229,18 @@ def test_a_plan_is_one_entry_however_often_it_is_run(path, tmp_path):
     plan = release(path, pl.from_pandas(PEOPLE).lazy(), layout=Layout(keep="visits"))
     assert [entry.state for entry in ledger(path)] == ["not finished"]
     assert ledger(path).total().epsilon == 0.5
-    plan.collect()
-    assert [entry.state for entry in ledger(path)] == ["not finished"]
+    plain = plan.collect()
+    assert [(entry.state, entry.certificate.fingerprint) for entry in ledger(path)] == [("finished", "")]
     first = plan.puffer.collect()
+    assert first.equals(plain)
     (entry,) = ledger(path)
     assert (entry.state, entry.certificate) == ("finished", first.puffer.certificate)
     before = path.read_bytes()
     assert plan.puffer.collect().equals(first)
     plan.puffer.sink_parquet(tmp_path / "released.parquet")
+    assert plan.collect().equals(first)
     assert path.read_bytes() == before
+    check_lines(look(path)[0], path=path)
     other = release(path, pl.from_pandas(PEOPLE).lazy())
     other.puffer.sink_parquet(tmp_path / "released.parquet")
     assert [entry.state for entry in ledger(path)] == ["finished"] * 2
@@ -303,6 +306,28 @@ def test_a_plan_that_is_withdrawn_while_it_runs_gives_nothing(path, tmp_path, mo
                 run(plan)
         assert not file.exists()
     assert {entry.state for entry in Ledger(path)} == {"withdrawn"}
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda plan, see: plan.sink_batches(see),
+        lambda plan, see: [see(batch) for batch in plan.collect_batches()],
+        lambda plan, see: plan.map_batches(lambda batch: see(batch) or batch, streamable=True).collect(),
+    ],
+)
+def test_nobody_withdraws_a_release_of_which_polars_hands_over_rows(path, run):
+    plan, seen = release(path, pl.from_pandas(PEOPLE).lazy()), []
+    (entry,) = ledger(path)
+
+    def see(batch):
+        seen.append(len(batch))
+        with pytest.raises(ArgumentError, match="not finished"):
+            Ledger(path).withdraw(entry.entry)
+
+    run(plan, see)
+    assert sum(seen) == ROWS
+    assert [each.state for each in ledger(path)] == ["finished"]
 
 
 def test_nobody_withdraws_a_release_whose_file_is_getting_its_name(path):
