@@ -3,6 +3,7 @@
 import errno
 import json
 import math
+import pickle
 import re
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -246,6 +247,21 @@ def test_a_plan_is_one_entry_however_often_it_is_run(path, tmp_path):
     assert [entry.state for entry in ledger(path)] == ["finished"] * 2
     certificate = puffer_frames.read_certificate(tmp_path / "released.parquet")
     assert list(ledger(path))[1].certificate == certificate
+
+
+def test_a_ledger_is_the_same_file_in_another_folder(tmp_path, monkeypatch):
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "first")
+    book = Ledger("releases.jsonl", limit=0.5)
+    plan = release("releases.jsonl", pl.from_pandas(PEOPLE).lazy())
+    monkeypatch.chdir(tmp_path / "second")
+    plan.puffer.collect()
+    for same in (book, pickle.loads(pickle.dumps(book))):
+        assert [entry.state for entry in same] == ["finished"]
+        with pytest.raises(LedgerError, match="epsilon 1 with this one"):
+            release(same)
+    assert not list((tmp_path / "second").iterdir())
 
 
 def test_a_write_that_failed_is_tried_again_with_the_same_noise(path, tmp_path, monkeypatch):

@@ -44,7 +44,7 @@ class Ledger(Printed):
     Parameters
     ----------
     path : str or Path
-        Of a file, or of none yet.
+        Of a file, or of none yet; made absolute, so that it is the same file after `os.chdir`.
     limit : float, optional
         The largest epsilon that the releases of one data set may have together. A release beyond it is an error before
         any noise is drawn; so is one of which nothing is known together with the earlier ones.
@@ -85,7 +85,7 @@ class Ledger(Printed):
                 got=f"a {type(self.path).__name__}",
                 hint='Write ledger="releases.jsonl".',
             )
-        object.__setattr__(self, "path", Path(self.path))
+        object.__setattr__(self, "path", Path(self.path).absolute())
         if self.limit is not None:
             limit = check_number(self.limit, "limit")
             if not 0 < limit < math.inf:
@@ -426,7 +426,7 @@ class Reserved:
         return cls() if ledger is None else cls(ledger, ledger.reserve(certificate, frame, known=known))
 
     def put(self, certificate: Certificate, frame: NativeFrame, /) -> NativeFrame:
-        """The released frame with its certificate; a plan is finished when it is run, by Polars before its first row."""
+        """The released frame with its certificate; a plan is finished when it is run, by Polars before a row."""
         released = certificate.put_on(frame)
         if self.ledger is not None and certificate.fingerprint:
             self.ledger.finish(self.entry, certificate)
