@@ -75,6 +75,8 @@ _Size: TypeAlias = Annotated[float, _Json(_Number | Literal["inf"], float)]
 _End: TypeAlias = Annotated[float, _Json(float | Literal["inf", "-inf"], float)]
 _Time: TypeAlias = Annotated[str, _pattern("^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}Z)?$")]
 _DIGEST = "[0-9a-f]{64}"
+_Signature: TypeAlias = Annotated[str, _pattern("^[A-Za-z0-9+/]{85}[AQgw]==$")]
+"""64 bytes in base64: four bits of the last digit are none of theirs, and 0."""
 _Entry: TypeAlias = str | bool | int | float | None
 _Label: TypeAlias = Annotated[Any, _Json(_Entry | tuple[_Entry, ...])]
 _LISTED = Annotated[tuple[tuple[_Label, _Label], ...], Len(1)]
@@ -279,7 +281,7 @@ class Fields:
     """True where the frame or file that holds this record was changed after the release (`attach`)."""
     signed_by: Annotated[Annotated[str, _pattern(f"^{_DIGEST}$")] | None, Since(6)] = None
     """SHA-256 of the public key that checks the signature, in DER (SubjectPublicKeyInfo)."""
-    signature: str | None = None
+    signature: _Signature | None = None
     """Ed25519 signature of the other fields but `derived`, in base64."""
     schema: Annotated[str, _pattern(r"^1\.[0-9]+$")] = SCHEMA
     """Version of the record."""

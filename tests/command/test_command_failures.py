@@ -317,7 +317,7 @@ def test_a_write_that_fails_at_any_step_spends_nothing(folder, monkeypatch, targ
         elif files_of(target):  # only its ledger failed
             assert run("verify", target).code == 0
             assert states == ["not finished"]
-            assert "counts until it is finished or withdrawn" in failed.err
+            assert "its file has its name" in failed.err
         else:
             assert failed.code == 3
             if (target, step) == ("out.csv", "link") and states == ["not finished"]:  # its certificate had its name

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from puffer_frames import Certificate
 from puffer_frames.certificates.facts import Facts
 from puffer_frames.certificates.fields import WholeTable
-from puffer_frames.errors import ArgumentTypeError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError
 
 KEY, OTHER_KEY = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
 
@@ -90,6 +90,15 @@ def test_a_field_that_is_added_is_found(released):
 def test_signatures_that_are_none(released, signature):
     certificate = replace(released.puffer.certificate, signature=signature)
     assert certificate.verify(released, public_key=KEY.public_key()) == "forged"
+
+
+@pytest.mark.parametrize("signature", ["", "x", "AAAA", "A" * 88, "-" * 86 + "==", "A" * 85 + "B==", "A" * 86 + "==\n"])
+def test_a_record_with_a_signature_that_is_none_is_broken(released, signature):
+    """Without a key nobody would check it, and "unsigned" would be "not checked"."""
+    plain = released.puffer.certificate.to_dict()
+    with pytest.raises(ArgumentError, match="something else in 'signature'"):
+        Certificate.from_dict(plain | {"signature": signature})
+    assert Certificate.from_dict(plain | {"signature": "A" * 86 + "=="}).signature
 
 
 @pytest.mark.parametrize("key", ["text", b"PEM", 3, X25519PrivateKey.generate(), KEY.public_key()])

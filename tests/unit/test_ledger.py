@@ -3,6 +3,7 @@
 import errno
 import json
 import math
+import pickle
 import re
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -229,20 +230,38 @@ def test_a_plan_is_one_entry_however_often_it_is_run(path, tmp_path):
     plan = release(path, pl.from_pandas(PEOPLE).lazy(), layout=Layout(keep="visits"))
     assert [entry.state for entry in ledger(path)] == ["not finished"]
     assert ledger(path).total().epsilon == 0.5
-    plan.collect()
-    assert [entry.state for entry in ledger(path)] == ["not finished"]
+    plain = plan.collect()
+    assert [(entry.state, entry.certificate.fingerprint) for entry in ledger(path)] == [("finished", "")]
     first = plan.puffer.collect()
+    assert first.equals(plain)
     (entry,) = ledger(path)
     assert (entry.state, entry.certificate) == ("finished", first.puffer.certificate)
     before = path.read_bytes()
     assert plan.puffer.collect().equals(first)
     plan.puffer.sink_parquet(tmp_path / "released.parquet")
+    assert plan.collect().equals(first)
     assert path.read_bytes() == before
+    check_lines(look(path)[0], path=path)
     other = release(path, pl.from_pandas(PEOPLE).lazy())
     other.puffer.sink_parquet(tmp_path / "released.parquet")
     assert [entry.state for entry in ledger(path)] == ["finished"] * 2
     certificate = puffer_frames.read_certificate(tmp_path / "released.parquet")
     assert list(ledger(path))[1].certificate == certificate
+
+
+def test_a_ledger_is_the_same_file_in_another_folder(tmp_path, monkeypatch):
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "first")
+    book = Ledger("releases.jsonl", limit=0.5)
+    plan = release("releases.jsonl", pl.from_pandas(PEOPLE).lazy())
+    monkeypatch.chdir(tmp_path / "second")
+    plan.puffer.collect()
+    for same in (book, pickle.loads(pickle.dumps(book))):
+        assert [entry.state for entry in same] == ["finished"]
+        with pytest.raises(LedgerError, match=r"within epsilon 0\.5"):
+            release(same)
+    assert not list((tmp_path / "second").iterdir())
 
 
 def test_a_write_that_failed_is_tried_again_with_the_same_noise(path, tmp_path, monkeypatch):
@@ -303,6 +322,28 @@ def test_a_plan_that_is_withdrawn_while_it_runs_gives_nothing(path, tmp_path, mo
                 run(plan)
         assert not file.exists()
     assert {entry.state for entry in Ledger(path)} == {"withdrawn"}
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda plan, see: plan.sink_batches(see),
+        lambda plan, see: [see(batch) for batch in plan.collect_batches()],
+        lambda plan, see: plan.map_batches(lambda batch: see(batch) or batch, streamable=True).collect(),
+    ],
+)
+def test_nobody_withdraws_a_release_of_which_polars_hands_over_rows(path, run):
+    plan, seen = release(path, pl.from_pandas(PEOPLE).lazy()), []
+    (entry,) = ledger(path)
+
+    def see(batch):
+        seen.append(len(batch))
+        with pytest.raises(ArgumentError, match="not finished"):
+            Ledger(path).withdraw(entry.entry)
+
+    run(plan, see)
+    assert sum(seen) == ROWS
+    assert [each.state for each in ledger(path)] == ["finished"]
 
 
 def test_nobody_withdraws_a_release_whose_file_is_getting_its_name(path):

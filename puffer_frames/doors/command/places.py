@@ -156,7 +156,7 @@ class FileLedger(Ledger):
     reserved: list[str] = field(default_factory=list)
     """Names of the entries of this run."""
     named: list[bool] = field(default_factory=list)
-    """Not empty from when a file has its name."""
+    """Not empty from when a file has its name; the last is True when all have theirs."""
 
     @classmethod
     def of(cls, ledger: LedgerArgument, /) -> FileLedger | None:
@@ -182,7 +182,7 @@ class FileLedger(Ledger):
         Yields what is to be called when a first one of several has its name. Raises as `finishing`, before the block.
         """
         with self.finishing(self.reserved[-1], certificate):
-            yield lambda: self.named.append(True)
+            yield lambda: self.named.append(False)
             self.named.append(True)
 
     @contextmanager
@@ -205,7 +205,10 @@ class FileLedger(Ledger):
                 self.withdraw(entry)
                 LOG.info("nothing was written: the entry %s of the ledger is withdrawn", entry)
                 return
-        LOG.warning("the entry %s of the ledger counts until it is finished or withdrawn", entry)
+        if self.named[-1:] == [True]:
+            LOG.warning("the release is out: its file has its name; the entry %s of the ledger counts, leave it", entry)
+        else:
+            LOG.warning("the entry %s of the ledger counts until it is finished or withdrawn", entry)
 
 
 def _same(one: Path, other: Path) -> bool:

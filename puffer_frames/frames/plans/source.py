@@ -55,8 +55,8 @@ class Source:
     trace: Trace
     dates: Mapping[str, pl.DataType] = field(default_factory=dict)
     """Dtypes of the released columns of dates, which `rows` has in days."""
-    asked: list[Callable[[], None]] = field(default_factory=list)
-    """What raises where the release was withdrawn: asked in every run, whoever runs the plan."""
+    first: list[Callable[[], None]] = field(default_factory=list)
+    """Called before a run of Polars' own gives its first row: what it raises keeps the rows back."""
 
     def plan(self, watch: Watch | None = None, /) -> pl.LazyFrame:
         """The released plan."""
@@ -71,7 +71,8 @@ class Source:
         def read(
             with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch: int | None
         ) -> Iterator[pl.DataFrame]:
-            for batch in watched.over(self._allowed(n_rows)):
+            batches = self._batches(n_rows)
+            for batch in watched.over(self._begun(batches) if watch is None else batches):
                 wanted = batch if predicate is None else batch.filter(predicate)
                 yield wanted if with_columns is None else _only(wanted, with_columns)
 
@@ -98,11 +99,12 @@ class Source:
             hint="Write what it gives: released.puffer.sink_parquet(path).",
         )
 
-    def _allowed(self, most: int | None) -> Iterator[pl.DataFrame]:
-        """Released rows; also an error where the release was withdrawn meanwhile."""
-        yield from self._batches(most)
-        for allowed in self.asked:
-            allowed()
+    def _begun(self, batches: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        """The same batches; Polars may hand over each as soon as it has it, so that nothing can be taken back later."""
+        for k, batch in enumerate(batches):
+            for call in self.first if k == 0 else ():
+                call()
+            yield batch
 
     def _batches(self, most: int | None) -> Iterator[pl.DataFrame]:
         """Released rows, at most so many; with row numbers in no order, nothing before all rows were compared."""
@@ -118,8 +120,6 @@ class Source:
 
     def _moved(self, most: int | None) -> Iterator[pl.DataFrame]:
         """Released rows: one thread makes the next ones while these are used; more would wait for one another."""
-        for allowed in self.asked:
-            allowed()
         held, given = deque[pl.DataFrame](), 0
         draw, writes = self.draws.prepared(), self.draws.writes
 
@@ -268,8 +268,8 @@ def _source_of(frame: object) -> Source | None:
     return found if isinstance(found, Source) else None
 
 
-def ask_before_runs(frame: Any, allowed: Callable[[], None], /) -> None:
-    """Have every run of a released plan ask, before it gives a row."""
+def before_first_row(frame: Any, call: Callable[[], None], /) -> None:
+    """Have every run of Polars' own of a released plan call this before it gives a row."""
     source = getattr(frame, _ATTRIBUTE, None)
     if isinstance(source, Source):
-        source.asked.append(allowed)
+        source.first.append(call)

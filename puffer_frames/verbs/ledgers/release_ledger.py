@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -23,7 +24,7 @@ from puffer_frames.errors import (
     short_traceback,
 )
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.plans.source import ask_before_runs
+from puffer_frames.frames.plans.source import before_first_row
 from puffer_frames.frames.stamps.parquet import when_run
 from puffer_frames.frames.table import open_table, small_frame
 from puffer_frames.numbers.arguments import Target, check_delta, check_number
@@ -43,7 +44,7 @@ class Ledger(Printed):
     Parameters
     ----------
     path : str or Path
-        Of a file, or of none yet.
+        Of a file, or of none yet; made absolute, so that it is the same file after `os.chdir`.
     limit : float, optional
         The largest epsilon that the releases of one data set may have together. A release beyond it is an error before
         any noise is drawn; so is one of which nothing is known together with the earlier ones.
@@ -84,7 +85,7 @@ class Ledger(Printed):
                 got=f"a {type(self.path).__name__}",
                 hint='Write ledger="releases.jsonl".',
             )
-        object.__setattr__(self, "path", Path(self.path))
+        object.__setattr__(self, "path", Path(self.path).absolute())
         if self.limit is not None:
             limit = check_number(self.limit, "limit")
             if not 0 < limit < math.inf:
@@ -225,7 +226,9 @@ class Ledger(Printed):
         return name
 
     def finish(self, entry: str, certificate: Certificate, /) -> None:
-        """Write down what a reserved release has become, before anybody has it; a second time changes nothing.
+        """Write down what a reserved release has become, before anybody has it.
+
+        A second time changes nothing, unless the first one did not know the fingerprint.
 
         Raises
         ------
@@ -244,7 +247,7 @@ class Ledger(Printed):
         with locked(self.path, what=_FILE, before=read_before(self.path)) as file:
             known = self._open(self._records(file.found).get(entry))
             yield
-            if known.state != "finished":
+            if known.state != "finished" or (certificate.fingerprint and not known.plain.get("fingerprint")):
                 file.append(entry_line(entry, "finished", certificate))
 
     def require_open(self, entry: str, /) -> None:
@@ -423,13 +426,13 @@ class Reserved:
         return cls() if ledger is None else cls(ledger, ledger.reserve(certificate, frame, known=known))
 
     def put(self, certificate: Certificate, frame: NativeFrame, /) -> NativeFrame:
-        """The released frame with its certificate; that of a plan is finished when it is run."""
+        """The released frame with its certificate; a plan is finished when it is run, by Polars before a row."""
         released = certificate.put_on(frame)
         if self.ledger is not None and certificate.fingerprint:
             self.ledger.finish(self.entry, certificate)
         elif self.ledger is not None:
             when_run(released, self)
-            ask_before_runs(released, self.begin)
+            before_first_row(released, partial(self.end, certificate))
         return released
 
     def put_answers(self, certificate: Certificate, frame: NativeFrame, /) -> NativeFrame:
@@ -437,12 +440,12 @@ class Reserved:
         return self.put(replace(certificate, fingerprint=open_table(frame).fingerprint()), frame)
 
     def begin(self) -> None:
-        """Before a released plan is run; raises LedgerError where its entry was withdrawn."""
+        """Before `collect` or `sink_parquet` run a plan; raises LedgerError where its entry was withdrawn."""
         if self.ledger is not None:
             self.ledger.require_open(self.entry)
 
     def end(self, certificate: Certificate, /) -> None:
-        """After it was run; once is enough, since every run gives the same release."""
+        """Once is enough, since every run gives the same release."""
         if self.ledger is not None:
             self.ledger.finish(self.entry, certificate)
 
