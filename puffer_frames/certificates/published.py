@@ -134,7 +134,7 @@ def released_roles(certificate: Fields, /) -> tuple[TextRoles, ...]:
     Kept texts and labels are as they are written; released dates are labels or dates. Another version may have written
     numbers otherwise.
     """
-    exact = TextRoles(exact=(*certificate.kept, *certificate.given, *certificate.channels))
+    exact = TextRoles(exact=(*certificate.kept, *certificate.given, *certificate.channels), released=True)
     return exact, replace(exact, dates=tuple(certificate.public)), AS_THEY_ARE
 
 

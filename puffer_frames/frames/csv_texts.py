@@ -227,6 +227,12 @@ class TextRoles:
     alone: bool = False
     """Whether the values of columns without a role are left out, if those with one are all there; certificates name
     these columns."""
+    released: bool = False
+    """Whether this is a release, whose fingerprint says what the texts are."""
+
+    def keeps_apart(self, name: str, /) -> bool:
+        """Whether two texts of a column are two values, whatever its type."""
+        return not self.released and (name in self.exact or name in self.plain or name in self.text)
 
 
 AS_THEY_ARE = TextRoles()
@@ -280,7 +286,7 @@ def read_csv(
     if not len(table):
         got, hint = "a first line with names alone", "See whether the file is whole."
         raise PriorError(f"the input {path.name!r}", rule="a table with rows", got=got, hint=hint)
-    _check_times(source, names, types, dialect)
+    _check_times(source, table, roles, types, dialect)
     if roles.public == (REST,) and REST not in names:
         roles = replace(roles, public=tuple(name for name in names if name not in {*roles.exact, *roles.plain}))
     wanted = {*roles.exact, *roles.public, *roles.plain}
@@ -317,7 +323,11 @@ def _column(
     if dtype is None:
         found = _by_role(name, there, roles, dialect)
     else:
-        found = _typed(name, dialect.numbers(there), dtype) if dtype.is_numeric() else there.cast(dtype)
+        apart = roles.keeps_apart(name)
+        numbers = there if apart else dialect.numbers(there)
+        found = _typed(name, numbers, dtype) if dtype.is_numeric() else there.cast(dtype)
+        if apart and (other := int(_written_otherwise(found, there).sum())):
+            raise _changed(name, dtype, other)
     if roles.coded and (name in roles.alike or name in roles.public):
         for mark, code in dialect.codes_of(name, found.dtype).items():
             found = found.set((texts == mark).fill_null(value=False), code)
@@ -508,14 +518,12 @@ def _exact(name: str, texts: pl.Series, *, alike: bool) -> pl.Series:
         numbers = different.filter(different.cast(pl.Float64, strict=False).is_not_null())
         exact = _exact_numbers(numbers)
         if len(numbers) > len(exact):
-            dtype = _type_of(different, len(exact))
-            mend = f"Say --schema {name}={dtype}" if dtype else "Write each in one way"
             warn(
                 SuspectValuesWarning(
                     f"the column {name!r}",
                     f"writes {len(exact)} number{'s' * (len(exact) > 1)} as {len(numbers)} texts (as 1 and 01), each a "
                     "value of its own",
-                    hint=f"{mend} if they mean the same, and --schema {name}=String if they do not.",
+                    hint=f"Write each in one way if they mean the same, and say --schema {name}=String if they do not.",
                 )
             )
     return texts
@@ -526,17 +534,6 @@ def _exact_numbers(texts: pl.Series) -> set[Decimal | float]:
     near = texts.cast(pl.Float64)
     doubled = near.is_duplicated()
     return {*near.filter(~doubled).to_list(), *map(Decimal, texts.filter(doubled).to_list())}
-
-
-def _type_of(texts: pl.Series, numbers: int) -> str | None:
-    """A type for `--schema` with which these texts are so many numbers; None for none."""
-    there = _without_marks(texts).drop_nulls()
-    for word, dtype in (("Int64", pl.Int64), ("Float64", pl.Float64)):
-        found = there.cast(dtype, strict=False)
-        whole = not found.null_count() and bool((found % 1 == 0).all())  # no secret is a fraction
-        if whole and found.n_unique() == numbers:
-            return word
-    return None
 
 
 def _public(name: str, texts: pl.Series, dialect: Dialect) -> pl.Series:
@@ -612,15 +609,28 @@ def _written_form(dtype: Any) -> str:
     return form.removesuffix("$") + "(Z|[+-][0-9]{2}(:?[0-9]{2})?)?$" if zoned else form
 
 
-def _check_times(source: Path | io.BytesIO, names: Sequence[str], types: Mapping[str, Any], dialect: Dialect) -> None:
-    """Raise ColumnTypeError for a text that a type of times would change."""
+def _check_times(
+    source: Path | io.BytesIO, table: pl.DataFrame, roles: TextRoles, types: Mapping[str, Any], dialect: Dialect
+) -> None:
+    """Raise ColumnTypeError for a text that a type of times would change; of what is kept apart, of booleans too."""
     how: dict[str, Any] = {"separator": dialect.separator, "comment_prefix": dialect.comment}
-    forms = {name: form for name, dtype in types.items() if (form := _written_form(dtype))}
-    for name, form in forms.items():
+    for name, dtype in types.items():
+        form, apart = _written_form(dtype), roles.keeps_apart(name) and not _is_read_here(dtype)
+        if not (form or apart):
+            continue
         with _begun(source) as file:
-            texts = pl.read_csv(file, infer_schema=False, columns=[names.index(name)], **how).to_series()
-        if other := int((~texts.str.contains(form)).sum()):
-            raise _changed(name, types[name], other)
+            texts = pl.read_csv(file, infer_schema=False, columns=[table.columns.index(name)], **how).to_series()
+        odd = ~texts.str.contains(form)
+        if other := int((odd | _written_otherwise(table[name], texts) if apart else odd).sum()):
+            raise _changed(name, dtype, other)
+
+
+def _written_otherwise(found: pl.Series, texts: pl.Series) -> pl.Series:
+    """The rows whose value is not written as their text; moments and times alone may be, each in one way."""
+    if found.dtype.base_type() in (pl.Datetime, pl.Time):
+        rows = pl.DataFrame({"value": found, "text": texts})
+        return rows.select(pl.col("text").n_unique().over("value") > 1).to_series()
+    return found.is_not_null() & (found.cast(pl.String).ne_missing(texts) | (texts == "-0.0"))  # it equals 0.0
 
 
 def _misfit(path: Path, names: Sequence[str], types: Mapping[str, Any], dialect: Dialect) -> PufferError:

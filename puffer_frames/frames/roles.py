@@ -135,7 +135,8 @@ class Roles:
         Raises ColumnNotFoundError, ArgumentError.
         """
         self._check_given()
-        named = {"secret": self.secret, "public": self.public, "keep": self.keep}
+        own = self.secret[: self.own]
+        named = {"secret": own, "given": self.given, "public": self.public, "keep": self.keep}
         for role, name in ((role, name) for role, names in named.items() for name in names):
             if name not in columns:
                 raise not_found(role, name, columns)

@@ -31,7 +31,8 @@ def check_pairs(
             "the secret",
             rule="of at least two different values",
             got=f"{len(secrets)}" + " in the rows that are left without missing values" * (nulls == "drop"),
-            hint="Fill in the missing values of the public columns first, or leave out the column that lacks them."
+            hint="Rows with a missing value, or with a code of null_values, are left out: fill the gaps, name fewer "
+            "codes, or leave out the column that lacks values."
             if nulls == "drop"
             else "With one value there is nothing to hide: choose another column.",
         )

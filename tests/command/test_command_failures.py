@@ -508,3 +508,17 @@ def test_decimals_that_polars_lacks_are_named(folder, suffix, nested):
     if suffix == "parquet":
         with pytest.raises(ArgumentTypeError, match="'wide' must be of a type that Polars has"):
             pl.scan_parquet("wide.parquet").puffer.privatize(secret="race", public="age", epsilon=1.0)
+
+
+def test_rows_of_tonight_that_do_not_fit_the_plan(folder):
+    """Of a missing column its own role is said; a unit with two secrets is a fault of the rows, not of the request."""
+    unit = ("--unit", "patient", "--unit-rows", "independent")
+    assert run("plan", "in.parquet", "given.json", *ASKED, "--given", "region").code == 0
+    assert run("plan", "in.parquet", "unit.json", *ASKED, *unit).code == 0
+    people().drop("region").write_parquet("a.parquet")
+    done = run("release", "a.parquet", "o.parquet", "--plan", "given.json", "--allow-other-frame")
+    ends(done, 2, "given must be a column of the frame; got 'region'")
+    people().with_columns(patient=pl.lit(1)).write_parquet("b.parquet")
+    done = run("release", "b.parquet", "o.parquet", "--plan", "unit.json", "--allow-other-frame")
+    ends(done, 4, "a unit with two secrets")
+    assert not Path("o.parquet").exists()

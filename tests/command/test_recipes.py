@@ -112,6 +112,25 @@ def test_the_check_of_signed_releases(folder, capsys):
     assert check.main(asked) == 1
 
 
+def test_what_the_check_refuses_of_releases_that_are_intact(folder, capsys):
+    check = example("check_releases")
+    (folder / "public").mkdir()
+
+    def said(asked=(), **more):
+        release = people().puffer.privatize(secret="race", public="age", **({"epsilon": 1.0} | more))
+        release.puffer.write_parquet(folder / "public" / "a.parquet")
+        code = check.main(["public", "--unsigned", *asked])
+        (folder / "public" / "a.parquet").unlink()
+        return code, capsys.readouterr().out.removeprefix("public/a.parquet: ").strip()
+
+    assert said() == (0, "unsigned: cannot be trusted")
+    assert said(rng=1) == (1, "not private: its noise came from a seed")
+    assert said(epsilon=1.0000001) == (1, "epsilon 1.0000001 is more than 1.0")
+    gaussian = {"delta": 0.001, "mechanism": puffer_frames.Noise("gaussian", theorem="bounded")}
+    assert said(**gaussian) == (1, "delta 0.001 is more than 0.0")
+    assert said(("--most-delta", "0.001"), **gaussian)[0] == 0
+
+
 def test_the_session_of_the_page(folder):
     load_diabetes(scaled=False, as_frame=True).frame.to_csv("patients.csv", index=False)
     session = PAGE.partition("## A session")[2]

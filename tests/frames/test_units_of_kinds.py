@@ -94,7 +94,7 @@ def test_a_unit_with_two_secrets(make_frame, name):
     place = int(np.flatnonzero(SIZES > 1)[0])
     row = int(np.flatnonzero(place == OF)[0])
     wrong[row] = "b" if wrong[row] == "a" else "a"
-    with pytest.raises(ArgumentError, match="all have the same secret"):
+    with pytest.raises(PriorError, match="all have the same secret"):  # of the rows, not of the request
         calibrate(make_frame(columns(group=wrong)), **ASKED, unit=Unit(name, rows="independent"))
 
 

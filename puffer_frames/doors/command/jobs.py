@@ -347,7 +347,8 @@ def verify(request: Request, /) -> Outcome:
         code=DONE if is_whole(verdict) else REFUSED,
         text=f"{source}: {verdict}",
         more={"input": str(source), "verdict": verdict, "epsilon": certificate.epsilon, "delta": certificate.delta}
-        | _largest(certificate),
+        | _largest(certificate)
+        | {"reproducible": certificate.reproducible},
     )
 
 

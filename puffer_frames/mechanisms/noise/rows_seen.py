@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from puffer_frames.errors import ArgumentError, CalibrationError, WideNoiseWarning, warn
+from puffer_frames.errors import ArgumentError, CalibrationError, PriorError, WideNoiseWarning, warn
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.null_values import merged_frame
@@ -31,9 +31,9 @@ from puffer_frames.scales.strata import Stratum
 def with_units(request: Request, table: Table, /, *, declared: bool = True) -> Request:
     """The request for units of at most as many rows as those of the table have, or as were declared.
 
-    Raises ArgumentError for a unit with rows of two secrets, with more rows than were declared, and for rows that were
-    said to be the same where they differ, or where units have different numbers of them; ArgumentTypeError, PriorError
-    for a column that cannot name units, and rows without one.
+    Raises ArgumentError for a unit with more rows than were declared, and for rows that were said to be the same where
+    they differ, or where units have different numbers of them; PriorError for a unit with rows of two secrets;
+    ArgumentTypeError, PriorError for a column that cannot name units, and rows without one.
     """
     unit = request.unit
     if unit is None:
@@ -49,7 +49,7 @@ def with_units(request: Request, table: Table, /, *, declared: bool = True) -> R
     values = request.public if repeated else ()
     found = table.unit_sizes(unit=unit.column, groups=request.secret, values=values, nulls=request.nulls)
     if found.mixed & set(request.secret):
-        raise ArgumentError(
+        raise PriorError(
             f"the unit column {unit.column!r}",
             rule="one whose rows of a unit all have the same secret",
             got="a unit with two secrets",
