@@ -62,7 +62,8 @@ class Facts:
     other_rows: bool = False
     """Whether the plan was made from other rows than these."""
     exceeds: bool = False
-    """Whether the measured loss under the observed frequencies of these rows is more than was asked for."""
+    """Whether the measured loss under the observed frequencies of these rows is more than was asked for, or their range
+    is wider than that which noise for the range is for."""
     unmeasured: bool = False
     """Whether that loss is unknown: there are too many pairs of secrets."""
     rows_of_unit: RowsOfUnit | None = None
@@ -96,7 +97,7 @@ _WHERE_SAID: Mapping[str, tuple[str, ...]] = {
     "seeded": ("warning-seed",),
     "processed": ("after",),
     "other_rows": ("other-rows", "channel-other-rows"),
-    "exceeds": ("observed-exceeds",),
+    "exceeds": ("observed-exceeds", "range-exceeds"),
     "unmeasured": ("observed-unknown",),
     "sampled": ("unit-sampled",),
     "dropped": ("nulls",),

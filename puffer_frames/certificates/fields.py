@@ -217,8 +217,10 @@ class Fields:
     wider: Annotated[Mapping[str, Mapping[str, _Size]], Since(1)] = field(default_factory=dict)
     """The loss at the scale, per column, under every law that the table of the plan does not refute at 95 %
     ("population") and under any law on the domain, the range of that table or its levels ("any law"): the pure loss
-    where delta is 0, else the delta at epsilon. At most these numbers, which are rounded up to two digits. Where scales
-    were found together, or columns share one channel, they hold for a whole row, and with units for all rows of one."""
+    where delta is 0, else the delta at epsilon. Where noise for the range was added to rows on a wider one, also
+    under any law on theirs ("any law of the rows"), of that column alone. At most these numbers, which are rounded up
+    to two digits. Where scales were found together, or columns share one channel, they hold for a whole row, and with
+    units for all rows of one."""
     warnings: Annotated[_Named, Since(5)] = ()
     """Keys of the statements that warn of this release: each of them is shown first, and marked."""
     channels: Annotated[Mapping[str, Mapping[str, Any]], _Json(dict[str, _CHANNEL]), Since(2)] = field(

@@ -487,6 +487,11 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "Measured for {what} under the observed frequencies of these rows: {found}. The guarantee is under the "
         "beliefs named here, not under these frequencies.",
     ),
+    "range-exceeds": (
+        "proved",
+        "The range of {what} is wider in these rows than in the table of the plan, for whose range the noise was made. "
+        "Under any law on their own range, rounded up: {loss}.",
+    ),
     "wider": (
         "measured",
         "Where the law is another one than is believed here, rounded up: {losses}.",
@@ -636,8 +641,8 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
 
 
 WARNINGS = (
-    *("warning-seed", "observed-exceeds", "order-tells", "kept-tells", "kept-unread", "few-rows", "rare-levels"),
-    *("weak-epsilon", "weak-delta", "refuted", "no-noise", "without-noise", "impossible-table"),
+    *("warning-seed", "observed-exceeds", "range-exceeds", "order-tells", "kept-tells", "kept-unread", "few-rows"),
+    *("rare-levels", "weak-epsilon", "weak-delta", "refuted", "no-noise", "without-noise", "impossible-table"),
     *("channel-reader-any", "table-exceeds", "table-few-attacked", "table-far", "table-unchanged"),
     *("table-useless", "table-shares"),
 )

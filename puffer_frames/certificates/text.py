@@ -26,6 +26,7 @@ from puffer_frames.numbers.presentation import (
     shown_names,
     values_text,
 )
+from puffer_frames.numbers.rounding import sum_as_written
 
 _SYMBOLS = {noise.title: noise.symbol for noise in WORDS.values()} | {"discrete Laplace": "scale b"}
 _NO_NOISE = "NONE was added"
@@ -45,6 +46,8 @@ _NEARLY = 1e-9
 """What rounding makes of a loss that is what was asked for."""
 _EQUAL = 1.005
 """Scales whose ratio is below this are as good as the same."""
+ANY_LAW_OF_ROWS = "any law of the rows"
+"""What is lost on the range of the rows where the noise is for a narrower one, among the losses of wider laws."""
 _LARGEST_LOSS = 13.8
 """Beyond this the factor of odds is no figure that anybody reads."""
 _FEW_COLUMNS = 4
@@ -77,9 +80,15 @@ def headline(certificate: Fields, /) -> Headline:
     """
     epsilon, delta = certificate.epsilon, certificate.delta
     exceeds = certificate.facts.exceeds
+    own, most = on_own_range(certificate), delta or epsilon
+    if own:  # bounds the loss of a whole row, whatever was measured of its columns
+        share = most / len(certificate.public)
+        rest = [share] * (len(certificate.public) - len(own))
+        exceeds, most = True, sum_as_written([*(max(share, loss) for loss in own), *rest])
+        epsilon, delta = (epsilon, min(1.0, most)) if delta else (most, 0.0)
     whole = certificate.facts.whole_rows or certificate.theorem == "channel" or certificate.table
     alone = (len(certificate.public) > 1 and not whole) or certificate.facts.rows_of_unit == "any"
-    known = not (exceeds and (alone or not certificate.observed))
+    known = bool(own) or not (exceeds and (alone or not certificate.observed))
     for found in certificate.observed.values():
         loss, most = (found.hockey_stick, delta) if delta else (found.pure_loss, epsilon)
         # rows or columns that share epsilon and delta; a file may name any epsilon above 0
@@ -89,6 +98,11 @@ def headline(certificate: Fields, /) -> Headline:
             largest = rounded_up(loss.upper * parts, digits=3)
             epsilon, delta = (epsilon, min(1.0, largest)) if delta else (largest, 0.0)
     return Headline(epsilon=epsilon if known else math.inf, delta=delta if known else 1.0, exceeds=exceeds)
+
+
+def on_own_range(certificate: Fields, /) -> list[float]:
+    """What columns with noise for a narrower range lose under any law on that of the rows."""
+    return [found[ANY_LAW_OF_ROWS] for found in certificate.wider.values() if ANY_LAW_OF_ROWS in found]
 
 
 def certificate_title(certificate: Fields, /) -> str:
@@ -104,7 +118,10 @@ def certificate_title(certificate: Fields, /) -> str:
             loss = f"a delta of {found.delta:g} at epsilon = {plain(certificate.epsilon)}"
         if math.isinf(found.epsilon):
             loss = "more, without a known bound,"
-        title = f"Certificate of Pufferfish privacy: {loss} for these rows, where {asked} was asked for"
+        if on_own_range(certificate):
+            loss = loss.replace(" of ", " of at most ", 1)
+        under = " under any law on their range," * bool(on_own_range(certificate))
+        title = f"Certificate of Pufferfish privacy: {loss} for these rows,{under} where {asked} was asked for"
     return title + "".join(f"; {text}" for text in _beside(certificate))
 
 

@@ -301,15 +301,20 @@ def measure_wider(
     noise, rows = column.noise, column.rows
     if is_too_wide(*bounds):
         return found
-    anything = {secret: LawSet.anything(*bounds) for secret in list(counts)[:2]}  # the same for every pair
     if len(counts) <= FEW_SECRETS:
         with suppress(CalibrationError):
             band = Population().laws(counts, bounds=bounds, radius=column.radius)
             found[POPULATION] = _one_figure(
                 belief_loss(band, pairs=column.pairs, noise=noise, rows=rows), scale, target
             )
-    found[ANY_LAW] = _one_figure(belief_loss(anything, pairs="all", noise=noise, rows=rows), scale, target)
+    found[ANY_LAW] = loss_on_range(subtract_up(bounds[1], bounds[0]), scale, target, noise=noise, rows=rows)
     return found
+
+
+def loss_on_range(width: float, scale: float, target: Target, /, *, noise: NoiseFamily, rows: int = 1) -> Verification:
+    """What the engine says of a scale under any law on a range: its width decides, and its place would round it."""
+    anything: dict[Secret, LawSet] = dict.fromkeys("ab", LawSet.anything(0.0, width))  # the same for every pair
+    return _one_figure(belief_loss(anything, pairs="all", noise=noise, rows=rows), scale, target)
 
 
 def _one_figure(loss: Loss, scale: float, target: Target) -> Verification:

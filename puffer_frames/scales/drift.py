@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.engine import Laws, belief_loss
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.arguments import Target
+from puffer_frames.numbers.rounding import subtract_up
 from puffer_frames.priors.law_set import LawSet, is_too_wide
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import Secret
@@ -117,7 +118,8 @@ def all_laws(choice: Choice) -> Mapping[str, Laws | Sequence[Laws]]:
     if len(counts) <= FEW_SECRETS:
         always = {"population": Population(), "contaminated": Contamination()}
     others = {name: one.laws(counts, bounds=choice.bounds, radius=radius) for name, one in always.items()}
-    anything = {secret: LawSet.anything(*choice.bounds) for secret in list(counts)[:2]}  # the same for every pair
+    width = subtract_up(choice.bounds[1], choice.bounds[0])
+    anything = {secret: LawSet.anything(0.0, width) for secret in list(counts)[:2]}  # the same for every pair
     covered = {name: laws for name, laws in choice.beliefs.items() if not name.startswith("any prior")}
     return {"empirical": choice.empirical} | others | {ANY_LAW: anything} | covered
 
@@ -132,6 +134,9 @@ class Batch:
     """Columns, or all together, that are not known to be within what was asked for, and what was found, in words."""
     absent: int
     """How many secrets of the plan these rows lack."""
+    ranges: Mapping[str, float] = field(default_factory=dict)
+    """The most that a value of a column tells of its secret under any law on the range of these rows, where the noise
+    is for a narrower one: the pure loss where delta is 0, else delta."""
     lacking: int = 0
     """How many of their strata lack one, of the `parts` that there are."""
     parts: int = 1
@@ -144,12 +149,17 @@ class Batch:
             for name in dict.fromkeys(name for part in parts for name in part.observed)
         }
         exceeded = {name: text for part in parts for name, text in part.exceeded.items()}
+        ranges: dict[str, float] = {}
+        for name, loss in (each for part in parts for each in part.ranges.items()):
+            ranges[name] = max(loss, ranges.get(name, 0.0))
         lacking = sum(part.absent > 0 for part in parts)
-        return cls(observed=observed, exceeded=exceeded, absent=absent, lacking=lacking, parts=len(parts))
+        return cls(
+            observed=observed, exceeded=exceeded, absent=absent, ranges=ranges, lacking=lacking, parts=len(parts)
+        )
 
     def also(self, other: Batch, /) -> Batch:
         """With what another measure of the same rows found to be exceeded."""
-        return replace(self, exceeded={**other.exceeded, **self.exceeded})
+        return replace(self, exceeded={**other.exceeded, **self.exceeded}, ranges=other.ranges)
 
 
 _ROUNDING = 1e-9
@@ -184,9 +194,10 @@ def protected_here(
 def drifted(batch: Batch, target: Target, /, *, moved: str, more: str) -> CalibrationError:
     """The error of rows that are not within the guarantee: `moved` says which columns did, `more` how to cover more."""
     names, found = zip(*batch.exceeded.items(), strict=True)
-    several = len(names) > 1 or names[0] not in batch.observed
+    several = len(names) > 1 or names[0] not in (*batch.observed, *batch.ranges)
+    under = " in these rows" if batch.ranges else " under the frequencies of these rows"
     return CalibrationError(
-        f"the loss of column{'s' * several} {', '.join(map(repr, names))} under the frequencies of these rows",
+        f"the loss of column{'s' * several} {', '.join(map(repr, names))}{under}",
         rule=f"within {target}",
         got="; ".join(dict.fromkeys(found)) + moved,
         hint=f"Calibrate these rows, or say allow_drift=True: the certificate then states the loss. {more}".strip(),

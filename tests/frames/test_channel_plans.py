@@ -329,3 +329,12 @@ def test_a_plan_is_read_and_pickled_and_its_frame_stays():
         frame, before = build_frame(kind, COLUMNS), build_frame(kind, COLUMNS)
         release(frame, layout=Layout(keep="note"))
         assert entries(frame) == entries(before)
+
+
+def test_rounding_of_the_weights_is_no_excess():
+    """The rows of the table lose 2 + 4e-17: the belief has the same law, and its weights were rounded for that."""
+    cells = {("a", "p"): 9, ("a", "q"): 4, ("a", "r"): 3, ("b", "q"): 17, ("b", "r"): 7, ("c", "p"): 4, ("c", "r"): 16}
+    frame = pd.DataFrame([cell for cell, rows in cells.items() for _ in range(rows)], columns=["s", "v"])
+    asked = {"beliefs": ["only", Bootstrap(3)], "mechanism": Channel(radius="auto")}
+    plan = calibrate(frame, secret="s", public="v", epsilon=2.0, **asked)
+    assert not plan.fitted.exceeded

@@ -9,6 +9,7 @@ import pytest
 
 import puffer_frames
 from puffer_frames import Contamination, Noise, Population, Strata, Unit, certificate_of, compose
+from puffer_frames.certificates.text import headline
 from puffer_frames.core import Prior
 from puffer_frames.errors import ArgumentError, CalibrationError, NoNoiseNeededError
 
@@ -198,3 +199,31 @@ def test_a_curve_is_about_the_same_range():
     (row,) = plan.curve([1.0]).to_dict("records")
     assert row["scale"] == plan.scale
     assert row["published_scale"] == plan.published_scale == 60.0
+
+
+@pytest.mark.parametrize("public", [["x"], ["x", "y"]])
+def test_a_wider_range_states_what_any_law_on_it_loses(public):
+    frame = pd.DataFrame({"s": ["a", "b"] * 60, "x": np.arange(120) % 22, "y": np.arange(120) % 5})
+    wider = frame.assign(x=np.arange(120) % 29)
+    plan = frame.puffer.calibrate(secret="s", public=public, epsilon=1.0, mechanism=Noise(theorem="bounded"))
+    (figure,) = [each for each in plan.check(wider).findings if each.check == "range"]
+    assert figure.found == pytest.approx(28 / 21 / len(public))
+    assert figure.limit == 1 / len(public)
+    found = certificate_of(plan.release(wider, allow_other_frame=True, allow_drift=True))
+    (share, total) = (1.4, 1.4) if len(public) == 1 else (0.67, 1.17)
+    assert found.wider["x"]["any law of the rows"] == share
+    assert headline(found).epsilon == total
+    assert f"at most {total:g} for these rows, under any law on their range" in str(found)
+    assert "range-exceeds" in found.warnings
+    assert "observed-exceeds" not in found.warnings
+    assert max(each.pure_loss.upper for each in found.observed.values()) < 1
+    assert type(found).from_dict(found.to_dict()) == found
+    with pytest.raises(CalibrationError, match="lose more than was asked for"):
+        compose([found, certificate_of(plan.release(frame))])
+
+
+def test_where_the_range_lies_does_not_round_the_loss_of_any_law():
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(120) % 13, unit="D")
+    frame = pd.DataFrame({"s": ["a", "b"] * 60, "day": days})
+    plan = frame.puffer.calibrate(secret="s", public="day", epsilon=1.0, mechanism=Noise(theorem="bounded"))
+    assert certificate_of(plan.release(frame)).wider["day"]["any law"] == 1.0

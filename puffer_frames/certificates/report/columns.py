@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from puffer_frames.certificates.fields import Fields, WholeTable
 from puffer_frames.certificates.report.words import claim
 from puffer_frames.certificates.statement import of_given
-from puffer_frames.certificates.text import channel_texts, headline, scale_text
+from puffer_frames.certificates.text import channel_texts, headline, on_own_range, scale_text
 from puffer_frames.numbers.presentation import (
     EMPTY,
     Bar,
@@ -31,7 +31,7 @@ _CHANGED_HEADS = (
     "Numbers move from cell to cell by, on average",
 )
 ANY_LEVELS = "any law of these levels (pure loss)"
-_OF_ROWS = "the frequencies of these rows"
+_OF_ROWS, _ON_THEIR_RANGE = "the frequencies of these rows", "any law on the range of these rows"
 _MOST_NAMES = 40
 MOST_FIGURES, _MOST_USELESS = 3, 6
 
@@ -148,8 +148,9 @@ def error_figure(name: str, /, *, error: float, spread: tuple[float, str] | None
 
 def loss_figure(title: str, rows: Sequence[tuple[str, float, str]], /, *, asked: float) -> Bars:
     """Under which laws what is lost, with a line at what was asked for; in red that of rows that lose more."""
+    own = (_OF_ROWS, _ON_THEIR_RANGE)
     bars = [
-        Bar(label=laws, value=value, text=text, kind="alarm" if laws == _OF_ROWS else "rest" if k else "bar")
+        Bar(label=laws, value=value, text=text, kind="alarm" if laws in own else "rest" if k else "bar")
         for k, (laws, value, text) in enumerate(rows)
     ]
     return Bars(title=f"{title}; the line is what was asked for", bars=bars, mark=asked)
@@ -163,7 +164,8 @@ def robustness(certificate: Fields, /) -> list[tuple[str, float, str]]:
     asked, most = certificate.delta or certificate.epsilon, headline(certificate)
     rows = [("the beliefs named here", asked, f"at most {plain(asked)}, as asked for")]
     if most.exceeds:
-        rows.insert(0, (_OF_ROWS, *at_most(math.inf if math.isinf(most.epsilon) else most.delta or most.epsilon)))
+        laws = _ON_THEIR_RANGE if on_own_range(certificate) else _OF_ROWS
+        rows.insert(0, (laws, *at_most(math.inf if math.isinf(most.epsilon) else most.delta or most.epsilon)))
     channel = certificate.theorem == "channel" or bool(certificate.table)
     of_plan = " of the plan" * certificate.facts.other_rows  # whose figures these are, not those of the rows
     ranges = f"domain, or the range of the table{of_plan}" if of_plan else "range or domain"

@@ -300,6 +300,7 @@ _ROBUST = (
         "channel-reader",
         "table-readers",
         "observed-exceeds",
+        "range-exceeds",
         "observed-unknown",
         "unit-any",
     ),

@@ -14,7 +14,7 @@ from puffer_frames.certificates.facts import CELLS, Facts, Joint, RowsOfUnit, en
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement, how_given
-from puffer_frames.certificates.text import odds_of
+from puffer_frames.certificates.text import ANY_LAW_OF_ROWS, odds_of
 from puffer_frames.frames.stamps.fingerprint import fingerprint_text
 from puffer_frames.loss.outcome import measured_text
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
@@ -156,6 +156,11 @@ class ReleaseFacts:
     def batch(self) -> Batch | None:
         """What was measured on other rows than those that the plan was made from."""
         return self.release.batch
+
+    @property
+    def ranges(self) -> Mapping[str, float]:
+        """What the columns whose rows lie on a wider range than the noise is for lose under any law on it."""
+        return {} if self.batch is None else self.batch.ranges
 
     @property
     def repeats(self) -> Repeats:
@@ -366,7 +371,11 @@ def _losses(facts: ReleaseFacts) -> Iterator[Statement]:
             yield say("refuted", what=shown(name), loss=measured_text(found, delta=facts.request.target.delta))
     yield from _of_fits(facts)
     batch = facts.batch
+    for name in facts.ranges:
+        yield say("range-exceeds", what=shown(name), loss=_on_own_range(facts, name))
     for name, loss in facts.release.exceeded(facts.plan).items():
+        if name in facts.ranges:
+            continue
         what = "a row of these columns" if facts.plan.is_joint else shown(name)
         what += f", all rows of a {_whose(facts.plan)} together," * (facts.request.unit is not None)
         yield say("observed-exceeds", what=what, found=loss)
@@ -374,6 +383,18 @@ def _losses(facts: ReleaseFacts) -> Iterator[Statement]:
         yield say("observed-unknown")
     if batch is not None:
         yield from absent_secrets(batch, of=len(facts.plan.secrets))
+
+
+def _on_own_range(facts: ReleaseFacts, name: str) -> str:
+    """What a column tells under any law on the range of rows that is wider than the one the noise is for."""
+    loss, target = facts.ranges[name], facts.request.target
+    of = ", of this column alone" * facts.several
+    if math.isinf(loss):
+        return "no bound is known"
+    loss = rounded_up(loss, digits=2)
+    if target.delta:
+        return f"delta at most {min(1.0, loss):g} at epsilon {upper_text(target.epsilon / len(facts.choices))}{of}"
+    return odds_of(loss) + of
 
 
 def _of_fits(facts: ReleaseFacts) -> Iterator[Statement]:
@@ -440,7 +461,16 @@ def _beliefs_text(choices: Sequence[Choice]) -> str:
 
 
 def wider_losses(facts: ReleaseFacts, /) -> dict[str, dict[str, float]]:
-    """The losses under laws beyond the beliefs, per column, rounded up: they are statistics of the table.
+    """The losses under laws beyond the beliefs, per column, rounded up: they are statistics of the table."""
+    found = _losses_of_plan(facts)
+    for name, loss in facts.ranges.items():
+        if loss < math.inf:
+            found.setdefault(name, {})[ANY_LAW_OF_ROWS] = rounded_up(loss, digits=2)
+    return found
+
+
+def _losses_of_plan(facts: ReleaseFacts) -> dict[str, dict[str, float]]:
+    """Under laws beyond its beliefs.
 
     For strata, and for columns whose scales were found together, only the largest loss under any law is known, and only
     for pure privacy: within a stratum the loss of the whole range at its scales. Of independent rows of a unit the pure

@@ -35,6 +35,7 @@ from puffer_frames.mechanisms.noise.fitted import NoiseFit, as_columns, kind_of_
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
 from puffer_frames.mechanisms.request import Request, as_planned
 from puffer_frames.noise.column_noise import unknown_stratum
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.records import refused
 from puffer_frames.papers.catalogue import (
@@ -49,13 +50,13 @@ from puffer_frames.papers.catalogue import (
     UBM,
 )
 from puffer_frames.priors.fitting import group_moments
-from puffer_frames.priors.law_set import is_refuted
+from puffer_frames.priors.law_set import is_refuted, is_too_wide
 from puffer_frames.priors.pairs import by_column
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Counts, JointCounts, Summary
 from puffer_frames.scales.beliefs import learn
 from puffer_frames.scales.choice import Choice, measure
-from puffer_frames.scales.columns import again, choose_columns, measure_observed, range_of
+from puffer_frames.scales.columns import again, choose_columns, loss_on_range, measure_observed, range_of
 from puffer_frames.scales.drift import Batch, is_within, protected_here
 from puffer_frames.scales.joint.columns import bounded_labels
 from puffer_frames.scales.joint.coupled import measured, prior_of, unrounded
@@ -138,27 +139,37 @@ def _measure_columns(
     known = {name: choice.empirical.values() for name, choice in plan.choices.items() if name in seen.summaries}
     seen = seen.in_widths({name: 2 * max(prior.radius for prior in priors) for name, priors in known.items()})
     first, noise, rows = next(iter(seen.summaries.values())), plan.request.noise, plan.request.repeats.measured
+    for_range |= len(scales) > 1
     present, listed, absent = protected_here(first.counts, known=plan.rows_per_secret, pairs=plan.pairs)
-    observed, exceeded = {}, {}
+    observed, exceeded, ranges = {}, {}, {}
     share = target.share(len(scales))
     asked = noise.unrounded(share)
     for name, summary in seen.summaries.items():
         counts = {secret: summary.counts[secret] for secret in present}
-        if (len(scales) > 1 or for_range) and counts:
-            width = range_of(counts, plan.clipped.get(name), radius=summary.radius)
-            if noise.hide_on_grid(width, share) > scales[name] * (1 + _OF_ONE_COPY):
-                exceeded[name] = "a wider range than the plan was made for"
+        width = range_of(counts, plan.clipped.get(name), radius=summary.radius) if for_range and counts else 0.0
+        if noise.hide_on_grid(width, share) > scales[name] * (1 + _OF_ONE_COPY):
+            exceeded[name] = "a wider range than the plan was made for"
+            ratio = math.inf if is_too_wide(0.0, width) else _ratio_on_range(width, scales[name], asked, noise, rows)
+            ranges[name] = plan.request.target.most / len(scales) * ratio
         if len(present) < 2 or not listed:
             continue
         belief = observed_belief(counts, radius=summary.radius)
         found = measure_observed(belief, scales[name], asked, pairs=listed, noise=noise, rows=rows)
+        if found is not None:
+            observed[name] = found
+        if for_range:  # holds under any law
+            continue
         if found is None:
             exceeded[name] = "a loss that cannot be computed: too many pairs of secrets"
-            continue
-        observed[name] = found
-        if name not in exceeded and not found.confirms(asked):
+        elif not found.confirms(asked):
             exceeded[name] = excess_text(found, asked, rows=plan.request.repeats.shares)
-    return Batch(observed=observed, exceeded=exceeded, absent=absent)
+    return Batch(observed=observed, exceeded=exceeded, absent=absent, ranges=ranges)
+
+
+def _ratio_on_range(width: float, scale: float, asked: Target, noise: NoiseFamily, rows: int) -> float:
+    """How many times what was asked for any law on a wider range loses: what the grid costs is paid in proportion."""
+    found = loss_on_range(width, scale, asked, noise=noise, rows=rows).loss(delta=asked.delta)
+    return max(1.0, found.upper / asked.most)
 
 
 def _measure_rows(plan: NoiseFit, joint: JointCounts, scales: Mapping[str, float], target: Target) -> Batch:
@@ -568,7 +579,7 @@ def _losses(plan: NoiseFit, batch: Batch) -> Iterator[Finding]:
     target, columns = target_of(plan), list(plan.choices)
     of_rows = plan.is_joint or bool(plan.levels)
     limit = target.delta or target.share(1 if of_rows else len(columns)).epsilon
-    wider = [name for name in columns if "range" in batch.exceeded.get(name, "")]
+    wider = [name for name in columns if name in batch.ranges]
     exceeded = set(batch.exceeded) - set(wider)
     for name in [", ".join(plan.request.public)] if of_rows else columns:
         measured = batch.observed.get(columns[0] if of_rows else name)
@@ -578,7 +589,8 @@ def _losses(plan: NoiseFit, batch: Batch) -> Iterator[Finding]:
             beyond = more or (bool(wider) and figure > limit)
             yield finding("loss", name, "empirical", figure, limit=limit, verdict=RECALIBRATE if beyond else WITHIN)
     for name in wider:
-        yield finding("range", name, "", math.nan, verdict=RECALIBRATE)
+        most = plan.request.target.most / len(columns)
+        yield finding("range", name, "any law", batch.ranges[name], limit=most, verdict=RECALIBRATE)
 
 
 def _other_beliefs(plan: NoiseFit, whole: RowsSeen) -> Iterator[Finding]:

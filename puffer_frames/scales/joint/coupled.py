@@ -468,7 +468,7 @@ def any_joint_loss(choices: Iterable[Choice], /) -> float:
     for choice in choices:
         low, high = choice.bounds or (0.0, 0.0)
         reach += (high - low) / choice.scale if choice.scale else 0.0
-    return reach * (1 + 1e-12)
+    return reach * (1 + 2.0**-42)  # less than noise is given for its grid: a loss of epsilon is printed as epsilon
 
 
 def unrounded(target: Target, /, *, noise: NoiseFamily, columns: int) -> Target:
