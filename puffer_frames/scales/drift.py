@@ -130,22 +130,16 @@ class Batch:
     """The loss under their own observed frequencies, per column; none of a column where it could not be computed."""
     exceeded: Mapping[str, str]
     """Columns, or all together, that are not known to be within what was asked for, and what was found, in words."""
-    absent: int
-    """How many secrets of the plan these rows lack."""
-    lacking: int = 0
-    """How many of their strata lack one, of the `parts` that there are."""
-    parts: int = 1
 
     @classmethod
-    def of_strata(cls, parts: Sequence[Batch], /, *, absent: int) -> Batch:
+    def of_strata(cls, parts: Sequence[Batch], /) -> Batch:
         """The largest losses of some strata."""
         observed = {
             name: worst(part.observed[name] for part in parts if name in part.observed)
             for name in dict.fromkeys(name for part in parts for name in part.observed)
         }
         exceeded = {name: text for part in parts for name, text in part.exceeded.items()}
-        lacking = sum(part.absent > 0 for part in parts)
-        return cls(observed=observed, exceeded=exceeded, absent=absent, lacking=lacking, parts=len(parts))
+        return cls(observed=observed, exceeded=exceeded)
 
     def also(self, other: Batch, /) -> Batch:
         """With what another measure of the same rows found to be exceeded."""
