@@ -16,7 +16,6 @@ from puffer_frames.priors.pairs import ProtectedPairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.cautions import FEWEST_ROWS, LARGE_EPSILON, few_rows
 from puffer_frames.scales.choice import Choice
-from puffer_frames.scales.drift import Batch
 
 
 def of_table(labels: Collection[str], numbers: Collection[str], columns: Collection[str], /) -> dict[str, Any]:
@@ -81,13 +80,19 @@ def is_warned(warnings: Sequence[PufferWarning], kind: type[PufferWarning], /) -
     return any(isinstance(warning, kind) for warning in warnings)
 
 
-def weak(target: Target, rows_per_secret: Mapping[Secret, int], /, *, rows: int) -> Iterator[Statement]:
-    """Sentences that say when the guarantee is weak: a large epsilon or delta, or secrets in few rows."""
+def weak(
+    target: Target, rows_per_secret: Mapping[Secret, int], /, *, rows: int, named: bool = True
+) -> Iterator[Statement]:
+    """Sentences that say when the guarantee is weak: a large epsilon or delta, or secrets in few rows, if not `named`
+    without which: a batch may hold one person, whose secret that would be.
+    """
     few = few_rows(rows_per_secret)
-    if few:
+    if few and not named:
+        yield say("few-rows-here", fewest=FEWEST_ROWS)
+    elif few:
         more = f" and {len(few) - _MOST_NAMED:,} more" if len(few) > _MOST_NAMED else ""
-        named = ", ".join(shown(repr(secret)) for secret in few[:_MOST_NAMED]) + more
-        yield say("few-rows", fewest=FEWEST_ROWS, secrets=named)
+        secrets = ", ".join(shown(repr(secret)) for secret in few[:_MOST_NAMED]) + more
+        yield say("few-rows", fewest=FEWEST_ROWS, secrets=secrets)
     if target.epsilon > LARGE_EPSILON:
         yield say("weak-epsilon")
     if target.delta * rows >= 1:
@@ -104,13 +109,6 @@ def seen(warnings: Sequence[PufferWarning], /) -> Iterator[Statement]:
             yield say("kept-unread", kept=shown(warning.kept))
         elif isinstance(warning, RowOrderWarning):
             yield say("order-tells", reasons=shown(warning.found))
-
-
-def absent_secrets(batch: Batch, /, *, of: int) -> Iterator[Statement]:
-    """A sentence for rows that the plan was not made from and that lack some of its secrets."""
-    if batch.absent:
-        rest = "the loss was measured for the others" if batch.observed else "no two are left to compare"
-        yield say("absent-secrets", absent=f"{batch.absent:,}", of=f"{of:,}", rest=rest)
 
 
 def left_out(

@@ -466,6 +466,11 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "These secrets have fewer than {fewest} rows each: {secrets}. Their observed frequencies say little about "
         "anybody else's, and the scale leans on single records.",
     ),
+    "few-rows-here": (
+        "measured",
+        "Not every secret of the plan has {fewest} rows here. Which have fewer, or none, is not said: it might tell "
+        "the secret of a record.",
+    ),
     "rare-levels": (
         "measured",
         "{levels} of the levels have fewer than {fewest} rows each: a released one may be that of one person.",
@@ -571,7 +576,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "not covered",
         "The loss under the observed frequencies: there are too many pairs of secrets to compute it.",
     ),
-    "absent-secrets": (
+    "absent-secrets": (  # of earlier versions: it told which secrets a batch has
         "not covered",
         "{absent} of {of} secrets of the plan do not occur in these rows: {rest}.",
     ),
@@ -642,7 +647,8 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
 
 WARNINGS = (
     *("warning-seed", "observed-exceeds", "range-exceeds", "order-tells", "kept-tells", "kept-unread", "few-rows"),
-    *("rare-levels", "weak-epsilon", "weak-delta", "refuted", "no-noise", "without-noise", "impossible-table"),
+    *("few-rows-here", "rare-levels"),
+    *("weak-epsilon", "weak-delta", "refuted", "no-noise", "without-noise", "impossible-table"),
     *("channel-reader-any", "table-exceeds", "table-few-attacked", "table-far", "table-unchanged"),
     *("table-useless", "table-shares"),
 )

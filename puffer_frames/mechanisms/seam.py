@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-from puffer_frames.certificates.build import absent_secrets, is_warned, left_out, seen, weak
+from puffer_frames.certificates.build import is_warned, left_out, seen, weak
 from puffer_frames.certificates.facts import Facts
 from puffer_frames.certificates.record import MOST_VALUES, Certificate
 from puffer_frames.certificates.sentences import say, warnings_of
@@ -242,10 +242,9 @@ class Release:
             yield say("other-rows")
         for name, found in self.exceeded(fitted).items():
             yield say("observed-exceeds", what=shown(name), found=found)
-        if batch is not None:
-            yield from absent_secrets(batch, of=len(fitted.secrets))
         yield from seen(self.warnings)
-        yield from weak(request.target, fitted.protected_rows(self.rows_per_secret), rows=self.rows)
+        groups = fitted.protected_rows(self.rows_per_secret)
+        yield from weak(request.target, groups, rows=self.rows, named=batch is None)
         yield from left_out(fitted.protected_pairs, self.kept, request.nulls)
         if self.asked.layout.shuffle:
             yield say("shuffled")
@@ -338,12 +337,13 @@ class Fitted(ABC, Generic[S]):
         return "each" if self.request.apart else self.pairs
 
     def protected_rows(self, rows: Mapping[Secret, int], /) -> dict[Secret, int]:
-        """The rows of each secret that the pairs name, or of each column and value of it."""
+        """The rows of each secret that the pairs name, or of each column and value of it; 0 where there are none."""
         if self.request.apart:
             groups = by_column(rows, self.request.secret)
             rows = {own: sum(rows.get(secret, 0) for secret in of) for own, of in groups.items()}
         named = set(self.secrets)
-        return {secret: count for secret, count in rows.items() if secret in named}
+        found = {secret: count for secret, count in rows.items() if secret in named}
+        return found | {secret: 0 for secret in self.secrets if secret not in found}
 
     @property
     def target(self) -> Target:

@@ -132,17 +132,12 @@ class Batch:
     """The loss under their own observed frequencies, per column; none of a column where it could not be computed."""
     exceeded: Mapping[str, str]
     """Columns, or all together, that are not known to be within what was asked for, and what was found, in words."""
-    absent: int
-    """How many secrets of the plan these rows lack."""
     ranges: Mapping[str, float] = field(default_factory=dict)
     """The most that a value of a column tells of its secret under any law on the range of these rows, where the noise
     is for a narrower one: the pure loss where delta is 0, else delta."""
-    lacking: int = 0
-    """How many of their strata lack one, of the `parts` that there are."""
-    parts: int = 1
 
     @classmethod
-    def of_strata(cls, parts: Sequence[Batch], /, *, absent: int) -> Batch:
+    def of_strata(cls, parts: Sequence[Batch], /) -> Batch:
         """The largest losses of some strata."""
         observed = {
             name: worst(part.observed[name] for part in parts if name in part.observed)
@@ -152,10 +147,7 @@ class Batch:
         ranges: dict[str, float] = {}
         for name, loss in (each for part in parts for each in part.ranges.items()):
             ranges[name] = max(loss, ranges.get(name, 0.0))
-        lacking = sum(part.absent > 0 for part in parts)
-        return cls(
-            observed=observed, exceeded=exceeded, absent=absent, ranges=ranges, lacking=lacking, parts=len(parts)
-        )
+        return cls(observed=observed, exceeded=exceeded, ranges=ranges)
 
     def also(self, other: Batch, /) -> Batch:
         """With what another measure of the same rows found to be exceeded."""

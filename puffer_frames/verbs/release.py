@@ -123,22 +123,22 @@ def release_rows(
     key, warnings = drawing.key(), rows.warnings(list(rows_per_secret.values()))
     for warning in warnings:
         warn(warning)
-    secrets = tuple(rows_per_secret) if fitted.pairs == "all" else fitted.secrets
+    every = {**dict.fromkeys(fitted.rows_per_secret, 0), **rows_per_secret}
+    rarest = rarest_rows(fitted.protected_rows(rows_per_secret) if fitted.request.pairs == "all" else every)
 
     def certificate(count: int, levels: tuple[str, ...]) -> Certificate:
         release = Release(
             asked=asked,
             columns=rows.names,
             rows=count,
-            secrets=secrets,
+            secrets=fitted.secrets,  # of the plan: those of a batch may tell the secret of a record
             kept=tuple(name for name in asked.roles.keep if name not in asked.roles.given) + levels,
             warnings=warnings,
             rows_per_secret=rows_per_secret,
             batch=batch,
             unproved=unproved,
         )
-        groups = fitted.protected_rows(rows_per_secret) if fitted.request.pairs == "all" else rows_per_secret
-        found = replace(fitted.certificate(release), rarest=rarest_rows(groups))
+        found = replace(fitted.certificate(release), rarest=rarest)
         return found.of_codes(codes_text(fitted.request.null_values)).of_dates(tuple(rows.dates))
 
     reserved = drawing.reserve(certificate(sum(rows_per_secret.values()), ()), frame)

@@ -440,3 +440,32 @@ def test_a_plan_of_one_kind_of_frame_releases_another(frame, tmp_path):
     assert sorted(dict(entries(released))["score"]) == sorted(
         plan.release(elsewhere, rng=7, layout=Layout(row_id="id"))["score"]
     )
+
+
+@pytest.mark.parametrize("size", [1, 30])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"public": "score"},
+        {"public": "town"},
+        {"public": ["score", "size"], "mechanism": "noise"},
+        {"public": "score", "beliefs": "population"},
+        {"public": "score", "mechanism": Noise(theorem="bounded"), "domain": {"score": (0, 9)}},
+        {"public": "score", "given": "ward"},
+        {"public": "score", "unit": Unit("id", rows="any")},
+        {"public": ["score", "town", "size", "ward"], "mechanism": "sequential"},
+    ],
+    ids=["noise", "channel", "joint", "population", "bounded", "strata", "unit", "table"],
+)
+@few(8)
+def test_a_certificate_does_not_tell_the_one_secret_of_a_batch(asked, size):
+    """It says the same of rows that are all a, and all b: beside the release it would give the secret away."""
+    frame = pd.DataFrame(night(0)).sort_values("id", ignore_index=True)
+    plan = frame.puffer.calibrate(secret="group", epsilon=1.0, **asked)
+    said = set()
+    for group in "ab":
+        batch = frame[frame["group"] == group].head(size).reset_index(drop=True)
+        certificate = plan.release(batch, allow_other_frame=True, allow_drift=True).puffer.certificate
+        assert (certificate.secret_values, certificate.secret_count) == (("a", "b"), 2)
+        said.add((*(one for one in certificate.statements if one.key != "order-tells"), certificate.rarest))
+    assert len(said) == 1

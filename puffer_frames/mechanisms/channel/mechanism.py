@@ -90,14 +90,14 @@ def _lean_adversary(name: str, one: Adversary) -> Adversary:
 
 
 def _measured(plan: ChannelFit, counts: LevelTable, unsure: Mapping[Secret, Fraction]) -> Batch:
-    present, pairs, absent = protected_here(counts, known=plan.rows_per_secret, pairs=plan.pairs)
+    present, pairs, _ = protected_here(counts, known=plan.rows_per_secret, pairs=plan.pairs)
     if len(present) < 2 or not pairs:
-        return Batch(observed={}, exceeded={}, absent=absent)
+        return Batch(observed={}, exceeded={})
     target = plan.request.target
     rows = {secret: counts[secret] for secret in present}
     found = loss_of_rows(rows, plan.channel, pairs=pairs, unsure=unsure)
     exceeded = {} if found.confirms(nearly(target)) else {plan.name: excess_text(found, target)}
-    return Batch(observed={plan.name: found}, exceeded=exceeded, absent=absent)
+    return Batch(observed={plan.name: found}, exceeded=exceeded)
 
 
 def _new_levels(plan: ChannelFit, seen: Seen) -> Finding:

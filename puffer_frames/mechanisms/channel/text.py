@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from puffer_frames.certificates.build import absent_secrets, left_out, seen, weak
+from puffer_frames.certificates.build import left_out, seen, weak
 from puffer_frames.certificates.facts import Prepared
 from puffer_frames.certificates.sentences import say, say_levels
 from puffer_frames.certificates.statement import Statement
@@ -82,8 +82,6 @@ def _proved(plan: ChannelFit, release: Release) -> Iterator[Statement]:
     yield say("wider", losses=_wider_text(plan, release))
     for found in release.exceeded(plan).values():
         yield say("observed-exceeds", what=shown_names(plan.request.public), found=found)
-    if release.batch is not None:
-        yield from absent_secrets(release.batch, of=len(plan.secrets))
 
 
 def wider_losses(plan: ChannelFit, /) -> dict[str, float]:
@@ -128,7 +126,7 @@ def _not_covered(plan: ChannelFit, release: Release) -> Iterator[Statement]:
         yield say("channel-figures", figures=" and ".join(printed).replace("_", " "))
     yield from seen(release.warnings)
     rows = plan.protected_rows(release.rows_per_secret)
-    yield from weak(plan.request.target, rows, rows=sum(rows.values()))
+    yield from weak(plan.request.target, rows, rows=sum(rows.values()), named=release.batch is None)
     rare = plan.column.rare(len(plan.request.secret) if plan.request.apart else 1)
     if plan.column.codes is not None and rare:
         yield say("rare-levels", levels=f"{len(rare):,}", fewest=RARE)

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import starmap
 from typing import Any, cast
 
-from puffer_frames.certificates.build import absent_secrets, left_out, of_choices, seen, weak
+from puffer_frames.certificates.build import left_out, of_choices, seen, weak
 from puffer_frames.certificates.facts import CELLS, Facts, Joint, RowsOfUnit, ends_text
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.sentences import say
@@ -295,11 +295,8 @@ def _of_strata(facts: ReleaseFacts, strata: StrataChoices) -> Iterator[Statement
     given, count = shown_names(strata.given), f"{len(strata.choices):,}"
     yield say("given", given=given, how=how_given(merged=bool(facts.request.merged)))
     yield say("given-alone", given=given)
-    lacking, present = strata.lacking, len(strata.choices)
-    if facts.batch is not None:
-        lacking, present = facts.batch.lacking, facts.batch.parts
-    if lacking:
-        yield say("given-lacking", given=given, lacking=f"{lacking:,}", strata=f"{present:,}")
+    if strata.lacking:  # of a batch this would tell that the records of a stratum share their secret
+        yield say("given-lacking", given=given, lacking=f"{strata.lacking:,}", strata=count)
     if len(facts.request.merged):
         yield say("strata-merged", merged=f"{len(facts.request.merged):,}", minimum=f"{strata.minimum:,}", given=given)
     if strata.small:
@@ -361,7 +358,8 @@ def _composition(facts: ReleaseFacts) -> Iterator[Statement]:
 def _seen(facts: ReleaseFacts) -> Iterator[Statement]:
     yield from seen(facts.release.warnings)
     rows_per_secret = facts.plan.protected_rows(facts.release.rows_per_secret)
-    yield from weak(facts.request.target, rows_per_secret, rows=sum(rows_per_secret.values()))
+    rows, named = sum(rows_per_secret.values()), facts.batch is None
+    yield from weak(facts.request.target, rows_per_secret, rows=rows, named=named)
 
 
 def _losses(facts: ReleaseFacts) -> Iterator[Statement]:
@@ -370,7 +368,6 @@ def _losses(facts: ReleaseFacts) -> Iterator[Statement]:
         if found is not None and found.refutes(Target(epsilon=found.epsilon, delta=facts.request.target.delta)):
             yield say("refuted", what=shown(name), loss=measured_text(found, delta=facts.request.target.delta))
     yield from _of_fits(facts)
-    batch = facts.batch
     for name in facts.ranges:
         yield say("range-exceeds", what=shown(name), loss=_on_own_range(facts, name))
     for name, loss in facts.release.exceeded(facts.plan).items():
@@ -381,8 +378,6 @@ def _losses(facts: ReleaseFacts) -> Iterator[Statement]:
         yield say("observed-exceeds", what=what, found=loss)
     if facts.stated.unmeasured:
         yield say("observed-unknown")
-    if batch is not None:
-        yield from absent_secrets(batch, of=len(facts.plan.secrets))
 
 
 def _on_own_range(facts: ReleaseFacts, name: str) -> str:

@@ -51,7 +51,6 @@ from puffer_frames.papers.catalogue import (
 )
 from puffer_frames.priors.fitting import group_moments
 from puffer_frames.priors.law_set import is_refuted, is_too_wide
-from puffer_frames.priors.pairs import by_column
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Counts, JointCounts, Summary
 from puffer_frames.scales.beliefs import learn
@@ -84,10 +83,7 @@ def measure_rows(plan: NoiseFit, seen: RowsSeen, /) -> Batch:
             raise unknown_stratum("others")
         for_range = has_noise_for_range(plan.request, plan.strata.choices[z], small=z in plan.strata.small)
         found.append(measure_part(plan, part.protected(plan.request), known[z], for_range=for_range))
-    present = set(seen.rows_of_secrets(own, given=True))
-    if plan.request.apart:
-        present = set(by_column(present, plan.request.secret))
-    return Batch.of_strata(found, absent=sum(secret not in present for secret in plan.secrets))
+    return Batch.of_strata(found)
 
 
 def target_of(plan: NoiseFit, /) -> Target:
@@ -140,7 +136,7 @@ def _measure_columns(
     seen = seen.in_widths({name: 2 * max(prior.radius for prior in priors) for name, priors in known.items()})
     first, noise, rows = next(iter(seen.summaries.values())), plan.request.noise, plan.request.repeats.measured
     for_range |= len(scales) > 1
-    present, listed, absent = protected_here(first.counts, known=plan.rows_per_secret, pairs=plan.pairs)
+    present, listed, _ = protected_here(first.counts, known=plan.rows_per_secret, pairs=plan.pairs)
     observed, exceeded, ranges = {}, {}, {}
     share = target.share(len(scales))
     asked = noise.unrounded(share)
@@ -163,7 +159,7 @@ def _measure_columns(
             exceeded[name] = "a loss that cannot be computed: too many pairs of secrets"
         elif not found.confirms(asked):
             exceeded[name] = excess_text(found, asked, rows=plan.request.repeats.shares)
-    return Batch(observed=observed, exceeded=exceeded, absent=absent, ranges=ranges)
+    return Batch(observed=observed, exceeded=exceeded, ranges=ranges)
 
 
 def _ratio_on_range(width: float, scale: float, asked: Target, noise: NoiseFamily, rows: int) -> float:
@@ -174,9 +170,9 @@ def _ratio_on_range(width: float, scale: float, asked: Target, noise: NoiseFamil
 
 def _measure_rows(plan: NoiseFit, joint: JointCounts, scales: Mapping[str, float], target: Target) -> Batch:
     """Whole rows, of columns whose scales were found together."""
-    present, listed, absent = protected_here(joint.counts, known=plan.rows_per_secret, pairs=plan.pairs)
+    present, listed, _ = protected_here(joint.counts, known=plan.rows_per_secret, pairs=plan.pairs)
     if len(present) < 2 or not listed:
-        return Batch(observed={}, exceeded={}, absent=absent)
+        return Batch(observed={}, exceeded={})
     counted = replace(joint, counts={secret: joint.counts[secret] for secret in present})
     asked = unrounded(target, noise=plan.request.noise, columns=len(scales))
     levels = {joint.columns.index(name): len(found) for name, found in plan.levels.items()}
@@ -184,7 +180,7 @@ def _measure_rows(plan: NoiseFit, joint: JointCounts, scales: Mapping[str, float
     found, _ = measured(counted, used, asked, pairs=listed, levels=levels, rows=rows)
     text = excess_text(found, asked, rows=plan.request.repeats.shares)
     exceeded = {} if found.confirms(asked) else {", ".join(joint.columns): text}
-    return Batch(observed=dict.fromkeys(joint.columns, found), exceeded=exceeded, absent=absent)
+    return Batch(observed=dict.fromkeys(joint.columns, found), exceeded=exceeded)
 
 
 def restated(plan: F, /) -> F:

@@ -350,8 +350,8 @@ SHIFTED = 0.05
 MOST_NAMED = 6
 """Secrets that a sentence names."""
 _FARTHER, _ERRORS = 0.05, 3.0
-"""A constant is nearer where numbers move by so much more, or a share of labels changes that is larger by so many of its
-standard errors."""
+"""A constant is nearer where numbers move by so much more, or a share of labels changes that is larger by so many of
+its standard errors."""
 _UNCHANGED = 0.01
 """A release in which fewer cells are others is nearly the table itself."""
 WARNED, REFUSED = 1.5, 2.0

@@ -584,8 +584,8 @@ class FittedTable(TableFit):
         return batch
 
     def _batch(self, seen: CodedRows) -> Batch:
-        _, _, absent = protected_here(seen.rows_per_secret, known=self.rows_per_secret, pairs="all")
-        return Batch(observed={}, exceeded={}, absent=absent)
+        protected_here(seen.rows_per_secret, known=self.rows_per_secret, pairs="all")
+        return Batch(observed={}, exceeded={})
 
     @staticmethod
     def _strange(seen: CodedRows) -> dict[str, float]:
