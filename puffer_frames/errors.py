@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 FULL_TRACEBACK = "PUFFER_FULL_TRACEBACK"
-"""Set in the environment to anything, tracebacks of this package's errors have all frames."""
+"""Set to 1 in the environment, tracebacks of this package's errors have all frames."""
 
 Public = TypeVar("Public", bound=Callable[..., Any])
 
@@ -331,7 +331,7 @@ def short_traceback(public: Public, /) -> Public:
     The traceback of a mistake then shows the line of the caller, and one frame of the package. pytest hides that one
     too, and the debugger of IPython steps over it, by `__tracebackhide__`. In place of any other error, whose text may
     quote the table, a `FaultError` is raised, with all frames. What the error was caused by is dropped: its text may do
-    so, too. While the variable `PUFFER_FULL_TRACEBACK` is in the environment all errors are raised as they are.
+    so, too. While `PUFFER_FULL_TRACEBACK` is 1 in the environment all errors are raised as they are.
     Signature, help and types are those of the function. **Cost**: less than a microsecond a call.
     """
     if isinstance(public, type):
@@ -360,10 +360,15 @@ def short_traceback(public: Public, /) -> Public:
     return call  # type: ignore[return-value]
 
 
+def shows_all() -> bool:
+    """Whether errors may quote the table: for 1 alone, so that 0 or "off" keep it private."""
+    return os.environ.get(FULL_TRACEBACK) == "1"
+
+
 def told_of(error: Exception, call: str, /) -> Exception:
     """What is raised in place of an error: it has neither another's text, nor an error that it was caused by."""
     frames = error.__traceback__.tb_next if error.__traceback__ else None
-    if os.environ.get(FULL_TRACEBACK):
+    if shows_all():
         error.__suppress_context__ = error.__cause__ is not None
         return error
     if isinstance(error, PufferError):

@@ -83,14 +83,19 @@ def check_repeats(request: Request, /) -> None:
             got=f"{request.repeats.releases:,}",
             hint='Draw the rows of each unit once, keep that table, and release it with over="raise".',
         )
-    if request.given is not None or request.unit.column in (*request.secret, *request.public):
+    if request.given is not None:
+        raise ArgumentError(
+            "given",
+            rule="left out for a release with unit",
+            got=repr(request.given.columns),
+            hint="Leave given out, or release one row of each unit without unit.",
+        )
+    if request.unit.column in (*request.secret, *request.public):
         raise ArgumentError(
             "unit",
-            rule="another column than the secret and the public ones, and without given columns",
+            rule="another column than the secret and the public ones",
             got=repr(request.unit.column),
-            hint="Name the column that says whose row it is."
-            if request.given is None
-            else "Leave given out, or release one row of each unit without unit.",
+            hint="Name the column that says whose row it is.",
         )
     if request.unit.rows == "repeated" and request.nulls != "raise":
         raise ArgumentError(

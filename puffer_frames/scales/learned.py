@@ -62,6 +62,7 @@ def _filled(counts: Mapping[Secret, Counts], low: float, width: float, /, *, mos
 POPULATION = "population"
 """The word for `Population()`."""
 ROOT = "2/sqrt(n)"
+ROOT_WORDS = "min(1/2, 2/sqrt(n)) for n rows of its secret"
 _LEAST_SHARE = 1e-12
 _MOST_RESAMPLES = 1000
 
@@ -237,7 +238,7 @@ class Contamination(LearnedBelief):
         if isinstance(self.share, Mapping):
             share = "as given for its secret"
         elif isinstance(self.share, str):
-            share = "min(1/2, 2/sqrt(n)) for n rows of its secret"
+            share = ROOT_WORDS
         return f"the observed frequencies, where {replaced_rows(share)}"
 
 
@@ -340,6 +341,11 @@ class OtherTable(LearnedBelief):
 def replaced_rows(probability: str, /) -> str:
     """What contamination is, in words: not rows that somebody chooses by their values."""
     return f"each row is replaced by anything with probability {probability}, whatever its value"
+
+
+def said_of(words: str, /, *, others: bool) -> str:
+    """The words of a belief or a radius on a certificate of these rows, or of others than those of the plan."""
+    return words.replace(ROOT_WORDS, f"{ROOT_WORDS} in the table of the plan") if others else words
 
 
 def _is_share(share: object) -> bool:

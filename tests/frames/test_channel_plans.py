@@ -34,19 +34,26 @@ def frame(make_frame):
 
 # Other frames
 
+RADIUS = "min(1/2, 2/sqrt(n)) for n rows of its secret"
+
 
 @without_spark
 def test_other_rows(make_frame, frame):
     made = planned_elsewhere("polars", "text")
     order = np.random.default_rng(1).permutation(ROWS)
     again = make_frame({name: [values[k] for k in order] for name, values in COLUMNS.items()})
-    assert certificate_of(run(made.release(again))).rows == ROWS
+    same = certificate_of(run(made.release(again)))
+    assert same.rows == ROWS
+    assert same.channels["town"]["radius"] == RADIUS
     fewer = make_frame({name: values[:900] for name, values in COLUMNS.items()})
     with pytest.raises(CalibrationError, match="a frame with other rows"):
         made.release(fewer)
     certificate = certificate_of(run(made.release(fewer, allow_other_frame=True, allow_drift=True)))
     assert certificate.rows == 900
-    assert "channel-other-rows" in [statement.key for statement in certificate.statements]
+    said = {statement.key: statement.text for statement in certificate.statements}
+    assert "channel-other-rows" in said
+    assert f"{RADIUS} in the table of the plan, whatever" in said["channel-radius"]  # not of these 900
+    assert certificate.channels["town"]["radius"] == f"{RADIUS} in the table of the plan"
 
 
 UNKNOWN = [("text", "town", MARK + "!"), ("integers", "grade", 17), ("few floats", "half", 0.25)]

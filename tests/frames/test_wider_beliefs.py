@@ -145,6 +145,15 @@ def test_wrong_beliefs(beliefs, error, words):
         calibrate(PEOPLE, **ASK, beliefs=beliefs)
 
 
+def test_contamination_of_a_later_batch_is_that_of_the_plan():
+    plan = calibrate(PEOPLE, **ASK, beliefs=Contamination("2/sqrt(n)"))
+    texts = [
+        next(each.text for each in certificate_of(release).statements if each.key == "beliefs")
+        for release in (plan.release(PEOPLE), plan.release(LATER, allow_other_frame=True, allow_drift=True))
+    ]
+    assert ["for n rows of its secret in the table of the plan," in text for text in texts] == [False, True]
+
+
 @pytest.mark.parametrize("confidence", [0, 1, 1.5, -0.1, float("nan"), "0.95", None, True])
 def test_wrong_confidence(confidence):
     with pytest.raises(ArgumentError, match="confidence"):

@@ -121,6 +121,10 @@ def test_a_fault_keeps_all_frames(monkeypatch):
         KINDS["pandas"].puffer.privatize(**GOOD)
     assert caught.traceback[-1].name == "fail"
     assert len(caught.traceback) > 4
+    for off in ("0", "false", "no", "off"):
+        monkeypatch.setenv(FULL_TRACEBACK, off)
+        with pytest.raises(FaultError):
+            KINDS["pandas"].puffer.privatize(**GOOD)
     monkeypatch.setenv(FULL_TRACEBACK, "1")
     with pytest.raises(ZeroDivisionError):
         KINDS["pandas"].puffer.privatize(**GOOD)

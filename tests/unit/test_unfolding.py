@@ -8,6 +8,7 @@ from conftest import few
 from scipy import stats
 
 from puffer_frames import Gaussian, Laplace, Stable
+from puffer_frames.errors import ArgumentError
 from puffer_frames.noise.postprocessing import postprocess
 from puffer_frames.verbs.estimating.laws import (
     MOST_BINS,
@@ -199,3 +200,13 @@ def test_randomised_response():
         assert spread == pytest.approx(np.diag(full.covariance))
     assert response_shares(3, None) == (1, 0)
     assert response_shares(1, 0.5) == (1, 0)
+
+
+def test_rows_far_from_every_point_for_their_noise():
+    """Strata of very different scales: the even points of the large one are far from the rows of the small one."""
+    values = np.concatenate([np.repeat([1.0, 1.3, 1.7, 2.0], 5), np.full(150, -10.0), np.full(50, 10.0)])
+    far = column(values, Laplace(scale=1e-5), Laplace(scale=1.0), places=np.repeat([0, 1], [20, 200]))
+    points = np.array([-10.0, 10.0])
+    asked = {"is_grid": True, "population": False, "resamples": 2, "rng": np.random.default_rng(0)}
+    with pytest.raises(ArgumentError, match="the spread of the column must be clear of the noise"):
+        unfold(BinnedColumn.of(far, points), **asked)

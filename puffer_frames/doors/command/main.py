@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import signal
 import sys
 import threading
@@ -27,7 +26,7 @@ from puffer_frames.doors.command.outcome import (
     write_metrics,
 )
 from puffer_frames.doors.command.parser import Request
-from puffer_frames.errors import FULL_TRACEBACK
+from puffer_frames.errors import shows_all
 
 
 def main(words: Sequence[str] | None = None, /) -> int:
@@ -64,7 +63,7 @@ def main(words: Sequence[str] | None = None, /) -> int:
         except SystemExit:
             raise
         except BaseException as error:  # a panic of Polars is no Exception
-            if os.environ.get(FULL_TRACEBACK) and not isinstance(error, KeyboardInterrupt):
+            if shows_all() and not isinstance(error, KeyboardInterrupt):
                 raise
             outcome = failed(error, source=source)
         wrong = as_json and outcome.code != DONE

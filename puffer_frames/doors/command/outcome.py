@@ -33,6 +33,7 @@ from puffer_frames.errors import (
     PufferWarning,
     TableFileError,
     as_system_error,
+    shows_all,
 )
 from puffer_frames.frames.stamps.whole_file import replacing
 from puffer_frames.numbers.presentation import printable
@@ -206,7 +207,7 @@ def keep_stderr() -> None:
 
     When Polars panics, its Rust code writes to it by itself, and can quote the table.
     """
-    if os.environ.get(FULL_TRACEBACK):
+    if shows_all():
         return
     with suppress(OSError, AttributeError):  # a process may have no standard error
         own = os.dup(sys.stderr.fileno())

@@ -42,6 +42,7 @@ from puffer_frames.scales.cautions import (
     warn_of_texts,
     warn_of_weakness,
 )
+from puffer_frames.scales.learned import ROOT_WORDS
 
 CONFIDENCE = 0.95
 _NOTHING = 1e-12
@@ -340,7 +341,7 @@ def _require_change(channel: FoundChannel, request: Request, *, in_cells: bool) 
 def radius_words(options: Channel, secrets: Sequence[Secret], /) -> str | None:
     """With which probability a row of these secrets is replaced, without a count of the table; None for never."""
     if options.radius == "auto":
-        return "min(1/2, 2/sqrt(n)) for n rows of its secret"
+        return ROOT_WORDS
     if isinstance(options.radius, Mapping):
         return "as given for its secret" if any(map(options.radius.get, secrets)) else None
     return f"{float(options.radius)!r}" if options.radius else None

@@ -32,7 +32,7 @@ from puffer_frames.numbers.presentation import (
 )
 from puffer_frames.priors.summary import RARE, Level
 from puffer_frames.scales.cautions import moved_text
-from puffer_frames.scales.learned import replaced_rows
+from puffer_frames.scales.learned import replaced_rows, said_of
 
 SOURCE = "linear program, verified in integers: docs/theory.md, section 16"
 
@@ -62,7 +62,8 @@ def _assumed(plan: ChannelFit, release: Release) -> Iterator[Statement]:
     if release.asked.seeded:
         yield say("warning-seed")
     yield say("records")
-    words = list(dict.fromkeys(each.words for each in plan.beliefs.values()))
+    others = release.batch is not None
+    words = list(dict.fromkeys(said_of(each.words, others=others) for each in plan.beliefs.values()))
     yield say("beliefs", strata="", beliefs=words[0] if len(words) == 1 else f"one of these: {'; '.join(words)}")
     if _confidences(plan):
         yield say("population-rows")
@@ -74,7 +75,7 @@ def _proved(plan: ChannelFit, release: Release) -> Iterator[Statement]:
     yield say("channel-exact")
     yield from (say("channel-population", confidence=f"{100 * each:.6g}") for each in _confidences(plan))
     if plan.radius is not None:
-        yield say("channel-radius", radius=plan.radius)
+        yield say("channel-radius", radius=said_of(plan.radius, others=release.batch is not None))
     if plan.options.cap is not None:
         yield say("channel-cap", cap=plain(plan.options.cap))
     if plan.options.sees_secret and (most := plan.options.reader_loss_at(plan.request.target.epsilon)) is not None:
@@ -164,7 +165,7 @@ def channel_record(plan: ChannelFit, release: Release, /) -> dict[str, Any]:
     options, channel, publish = plan.options, plan.channel, release.asked.publish
     record: dict[str, Any] = {
         "cost": cost_word(channel.inputs, options.cost),
-        "radius": plan.radius,
+        "radius": plan.radius and said_of(plan.radius, others=release.batch is not None),
         "cap": options.cap,
         "preserve": options.preserve,
     }

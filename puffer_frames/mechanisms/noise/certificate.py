@@ -28,7 +28,7 @@ from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import ANY_LAW
 from puffer_frames.scales.drift import Batch
 from puffer_frames.scales.joint.coupled import any_joint_loss
-from puffer_frames.scales.learned import LearnedBelief, Population
+from puffer_frames.scales.learned import LearnedBelief, Population, said_of
 from puffer_frames.scales.repeats import Repeats
 from puffer_frames.scales.strata import StrataChoices
 
@@ -254,7 +254,7 @@ def _assumed(facts: ReleaseFacts) -> Iterator[Statement]:
     else:
         yield say("records")
     strata = "" if facts.plan.strata is None else f" and {shown_names(facts.plan.strata.given)}"
-    yield say("beliefs", strata=strata, beliefs=_beliefs_text(list(facts.choices.values())))
+    yield say("beliefs", strata=strata, beliefs=_beliefs_text(facts))
     if facts.plan.strata is not None:
         yield from _of_strata(facts, facts.plan.strata)
     for belief in _learned(facts):
@@ -449,9 +449,10 @@ def _learned(facts: ReleaseFacts) -> list[LearnedBelief]:
     return [belief for choice in facts.choices.values() for belief in choice.learned]
 
 
-def _beliefs_text(choices: Sequence[Choice]) -> str:
+def _beliefs_text(facts: ReleaseFacts) -> str:
     """The beliefs in words."""
-    found = list(dict.fromkeys(words for choice in choices for words in choice.words.values()))
+    words = dict.fromkeys(words for choice in facts.choices.values() for words in choice.words.values())
+    found = [said_of(each, others=facts.batch is not None) for each in words]
     return found[0] if len(found) == 1 else f"one of these: {'; '.join(found)}"
 
 

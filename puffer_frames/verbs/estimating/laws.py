@@ -289,12 +289,15 @@ def best_steps(binned: BinnedColumn, /, *, rng: np.random.Generator, most: int =
     return int(np.argmax(np.array(fits) >= fits[best] - _AS_GOOD))
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _law(kernel: FloatArray, counts: FloatArray, steps: int) -> FloatArray:
     """The law after so many steps, for each column of counts."""
     law = np.full((kernel.shape[1], counts.shape[1]), 1.0 / kernel.shape[1], dtype=kernel.dtype)
     for _ in range(steps):
         law *= kernel.T @ (counts / np.maximum(kernel @ law, np.finfo(kernel.dtype).tiny))
         law /= law.sum(axis=0)
+    if not np.isfinite(law).all():  # some rows are far from every point for the noise that they have
+        raise _swamped()
     return law
 
 
@@ -398,13 +401,17 @@ class Unfolding:
         if column.values.size < _FEWEST or (
             points.size > 1 and law.gain < _CLEAR
         ):  # else it is mostly the law that unfolding starts from
-            raise ArgumentError(
-                "the spread of the column",
-                rule="clear of the noise, for quantiles and histograms",
-                got="rows that a single value behind all of them explains as well",
-                hint="The noise swamps it, or there are too few rows: leave out by=, or release with a larger epsilon.",
-            )
+            raise _swamped()
         return law
+
+
+def _swamped() -> ArgumentError:
+    return ArgumentError(
+        "the spread of the column",
+        rule="clear of the noise, for quantiles and histograms",
+        got="rows that a single value behind all of them explains as well",
+        hint="The noise swamps it, or there are too few rows: leave out by=, or release with a larger epsilon.",
+    )
 
 
 def check_shares(q: Any, /) -> FloatArray:
