@@ -216,6 +216,7 @@ TABLE = {
     "batches": lambda c, name: False,
     "other-rows": lambda c, name: "batch" in c and not channel(c),
     "observed-exceeds": lambda c, name: name in (WRONG, *ELSEWHERE, *DRIFTED),
+    "range-exceeds": lambda c, name: False,
     "observed-unknown": lambda c, name: False,
     "absent-secrets": lambda c, name: False,  # of earlier versions
     "joint-exact": lambda c, name: rows(c) and not coupled(c) and not by_delta(c),

@@ -82,11 +82,15 @@ def test_what_warns_of_a_unit_is_of_all_its_rows(public):
         assert float(at) == pytest.approx(ranges, rel=1e-5)
 
 
-def test_no_bound_is_known_of_units_beyond_the_range_that_their_noise_is_for():
+def test_units_beyond_the_range_that_their_noise_is_for_lose_in_proportion():
     plan = calibrate(WARDS, secret="group", public="score", epsilon=1.0, unit=Unit("ward", rows="any"))
     batch = WARDS.assign(score=3 * WARDS["score"] + 10 * (WARDS["group"] == "a"))
     certificate = certificate_of(plan.release(batch, rng=1, allow_other_frame=True, allow_drift=True))
-    assert "more, without a known bound, for these rows" in certificate_title(certificate)
+    ratio = np.ptp(batch["score"]) / np.ptp(WARDS["score"])
+    loss = math.ceil(10 * ratio) / 10
+    assert f"a pure loss of at most {loss:g} for these rows, under any law on their range" in certificate_title(
+        certificate
+    )
     assert not [text for label, text in certificate_rows(certificate) if text.startswith("observed frequencies")]
 
 

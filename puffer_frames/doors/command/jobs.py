@@ -519,7 +519,8 @@ def _withdrawn(request: Request, path: Path, /) -> Outcome:
 
 
 def _checked(_request: Request, path: Path, /) -> Outcome:
-    ledger(path)  # an error that says more, where there is none
+    if not path.exists():
+        ledger(path)  # whose error says more
     lines, held = look(path)
     records = check_lines(lines, path=path).values()
     left = {one.entry: one for one in records if one.state == "not finished"}
