@@ -116,6 +116,8 @@ def certificate_title(certificate: Fields, /) -> str:
         loss = f"a pure loss of {found.epsilon:g}"
         if certificate.delta:
             loss = f"a delta of {found.delta:g} at epsilon = {plain(certificate.epsilon)}"
+        if (found.epsilon, found.delta) == (certificate.epsilon, certificate.delta):
+            loss += ", or just above it,"  # by less than the digits show
         if math.isinf(found.epsilon):
             loss = "more, without a known bound,"
         if on_own_range(certificate):

@@ -153,3 +153,16 @@ def excess_text(measured: Verification, target: Target, /, *, rows: int = 1) -> 
     known = measured.refutes(target) and (rows == 1 or not target.delta)
     compared = "more than was asked for" if known else "which is not known to be within what was asked for"
     return f"{measured_text(measured.of_rows(rows), delta=target.delta)}, {compared}"
+
+
+def largest_auc(epsilon: float, delta: float = 0.0, /) -> float:
+    r"""The largest AUC of any guess between two (epsilon, delta)-indistinguishable laws, or a law and a mixture.
+
+    .. math:: 1 - (1 - \delta)^2 / (1 + e^{\varepsilon})
+
+    Notes
+    -----
+    **Guarantee**. A ROC curve lies below the lines from (0, delta) to (f, 1 - f) to (1 - delta, 1), where f is
+    (1 - delta) / (1 + e^epsilon), and below 1: this is the area below them. Averages of laws keep both inequalities.
+    """
+    return 1 - (1 - delta) ** 2 / (1 + math.exp(min(epsilon, 700.0)))

@@ -14,8 +14,9 @@ from html_page import Page
 
 import puffer_frames
 from puffer_frames import Layout, Noise, Strata, privatize
-from puffer_frames.certificates.report.page import example, largest_auc
+from puffer_frames.certificates.report.page import example
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.loss.outcome import largest_auc
 from puffer_frames.numbers.presentation import Bar, Bars, Section, as_sections
 from puffer_frames.scales.cautions import rarest_rows
 

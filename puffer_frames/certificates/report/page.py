@@ -34,6 +34,7 @@ from puffer_frames.certificates.text import (
     what_text,
 )
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
+from puffer_frames.loss.outcome import largest_auc
 from puffer_frames.numbers.presentation import (
     Bar,
     Bars,
@@ -84,19 +85,6 @@ def example(epsilon: float, delta: float, /) -> Example:
     after = BEFORE * factor / (1 - BEFORE + BEFORE * factor)
     seen = min(1.0, BEFORE * math.exp(min(epsilon, _LARGEST)) + delta)
     return Example(after=_up(after), chance=_up(2 * delta), seen=_up(seen))
-
-
-def largest_auc(epsilon: float, delta: float = 0.0, /) -> float:
-    r"""The largest AUC of any guess between two (epsilon, delta)-indistinguishable laws, or a law and a mixture.
-
-    .. math:: 1 - (1 - \delta)^2 / (1 + e^{\varepsilon})
-
-    Notes
-    -----
-    **Guarantee**. A ROC curve lies below the lines from (0, delta) to (f, 1 - f) to (1 - delta, 1), where f is
-    (1 - delta) / (1 + e^epsilon), and below 1: this is the area below them. Averages of laws keep both inequalities.
-    """
-    return 1 - (1 - delta) ** 2 / (1 + math.exp(min(epsilon, _LARGEST)))
 
 
 def in_100(probability: float, /) -> str:

@@ -20,7 +20,6 @@ from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.channel.problem import InputColumn, Law, Laws, known_numbers
 from puffer_frames.mechanisms.channel.program import fault
 from puffer_frames.noise.channel import TOTAL_BITS
-from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
 from puffer_frames.priors.summary import LevelCounts, Summary
@@ -177,8 +176,6 @@ def distance_left(counts: NDArray[np.int64], /, *, secrets: int, confidence: flo
 
 _ERROR = 1e-12
 """Relative error of a probability of the output: sums of at most 256 products in floats."""
-_NEARLY = 1 + 2.0**-40
-"""Times what was asked for; the rounding of noise to its grid is given as much."""
 _LARGEST_LOG = 700.0
 """e to more than this is far beyond the ratio of two probabilities, and beyond floats."""
 
@@ -241,20 +238,11 @@ def loss_of_rows(
     found = loss_of_channel(counts, channel, pairs=pairs, epsilon=target.epsilon, unsure=unsure)
     laws = {s: Law(counts=tuple(map(int, rows)), moved=unsure[s]) for s, rows in channel.placed(counts).items()}
     plain = replace(channel.problem, beliefs=(laws,), pairs=pairs, cap=None, reader_cap=None)
-    for asked in (target, nearly(target)):
-        if fault(channel.weights.tolist(), replace(plain, target=asked)) is not None:
-            continue
-        if target.delta:
-            return replace(found, hockey_stick=_at_most(found.hockey_stick, asked.delta))
-        return replace(found, pure_loss=_at_most(found.pure_loss, asked.epsilon))
-    return found
-
-
-def nearly(target: Target, /) -> Target:
-    """With what rounding the weights to 2**-62 may add under laws that none of them was rounded for."""
+    if fault(channel.weights.tolist(), plain) is not None:
+        return found
     if target.delta:
-        return replace(target, delta=min(target.delta * _NEARLY, math.nextafter(1.0, 0.0)))
-    return replace(target, epsilon=target.epsilon * _NEARLY)
+        return replace(found, hockey_stick=_at_most(found.hockey_stick, target.delta))
+    return replace(found, pure_loss=_at_most(found.pure_loss, target.epsilon))
 
 
 def _at_most(bracket: Bracket, bound: float) -> Bracket:

@@ -32,14 +32,7 @@ from puffer_frames.mechanisms.batch_report import (
 )
 from puffer_frames.mechanisms.channel.best import FoundChannel, best_of_subsets, find, placed_laws, whole_problem
 from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit, Seen, roles_of
-from puffer_frames.mechanisms.channel.measure import (
-    Adversary,
-    adversaries,
-    loss_of_channel,
-    loss_of_rows,
-    nearly,
-    reader_loss,
-)
+from puffer_frames.mechanisms.channel.measure import Adversary, adversaries, loss_of_channel, loss_of_rows, reader_loss
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.channel.problem import MOST_MERGED, InputColumn, Law, LevelTable, Problem, cost_matrix
 from puffer_frames.mechanisms.channel.program import fault
@@ -96,7 +89,7 @@ def _measured(plan: ChannelFit, counts: LevelTable, unsure: Mapping[Secret, Frac
     target = plan.request.target
     rows = {secret: counts[secret] for secret in present}
     found = loss_of_rows(rows, plan.channel, pairs=pairs, unsure=unsure)
-    exceeded = {} if found.confirms(nearly(target)) else {plan.name: excess_text(found, target)}
+    exceeded = {} if found.confirms(target) else {plan.name: excess_text(found, target)}
     return Batch(observed={plan.name: found}, exceeded=exceeded)
 
 

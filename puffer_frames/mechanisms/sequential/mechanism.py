@@ -11,14 +11,13 @@ import numpy as np
 
 from puffer_frames.certificates.fields import WholeTable
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.certificates.report.page import largest_auc
 from puffer_frames.certificates.sentences import say, say_levels
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.errors import ArgumentError, WeakGuaranteeWarning, WideNoiseWarning, warn
 from puffer_frames.frames.columns import NativeFrame, check_rows, not_found
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table, is_frame, library_of, open_table, small_frame
-from puffer_frames.loss.outcome import Verification
+from puffer_frames.loss.outcome import Verification, largest_auc
 from puffer_frames.mechanisms.batch_report import REPLACED, Finding, finding, rows_found
 from puffer_frames.mechanisms.file_checks import check_columns, check_request, check_secrets, is_close, require
 from puffer_frames.mechanisms.request import Request, RowsRequest, lean_request
