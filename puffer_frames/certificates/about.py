@@ -15,10 +15,12 @@ About: TypeAlias = Mapping[str, str | datetime] | None
 """The argument `about`."""
 FIELDS = (
     *("issuer", "dataset", "created", "intended_use", "contact", "recipients", "legal_basis", "review"),
-    *("batch", "batches"),
+    *("rows_per_person", "batch", "batches"),
 )
 APART = "no person is in two"
 """What `batches` declares."""
+ONE_ROW = "one"
+"""What `rows_per_person` declares."""
 
 
 _UNSEEN = re.compile(
@@ -46,7 +48,8 @@ def check_about(about: About, /) -> dict[str, str]:
     about : mapping or None
         Any of "issuer", "dataset", "intended_use", "contact", "recipients", "legal_basis" and "review" (when it is to
         be looked at again), each a text, and "created", a datetime with a time zone or its text in ISO 8601.
-        "batch" names the part of the data set that the rows are; "batches": "no person is in two" declares just that.
+        "batch" names the part of the data set that the rows are; "batches": "no person is in two" declares just that,
+        and "rows_per_person": "one" that each person has one row.
 
     Raises
     ------
@@ -76,6 +79,9 @@ def check_about(about: About, /) -> dict[str, str]:
 
 def _check_batch(checked: Mapping[str, str]) -> None:
     """Raise ArgumentError for a declaration of nothing, and for a name that may stand twice for one batch."""
+    if checked.get("rows_per_person", ONE_ROW) != ONE_ROW:
+        hint = 'Leave it out where a person may have several, and name the column of persons: unit="person".'
+        raise ArgumentError('about["rows_per_person"]', rule=repr(ONE_ROW), got="another text", hint=hint)
     batch, declared = checked.get("batch"), checked.get("batches")
     if declared not in (None, APART):
         hint = "Leave it out where a person may be in two batches: their releases then count in sequence."

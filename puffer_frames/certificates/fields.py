@@ -275,6 +275,8 @@ class Fields:
     """On what ground in law it is made."""
     review: Annotated[str | None, Since(6)] = None
     """When the release is to be looked at again."""
+    rows_per_person: Annotated[str | None, Since(6)] = None
+    """What is declared of the rows of a person: "one", or nothing."""
     batch: Annotated[str | None, Since(6)] = None
     """Which part of the data set the rows are, where it is released in batches."""
     batches: Annotated[str | None, Since(6)] = None

@@ -253,7 +253,8 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     about : mapping, optional
         What certificate and report say of the release: any of "issuer", "dataset", "intended_use", "contact",
         "recipients", "legal_basis" and "review" (when it is to be looked at again), each a text, and "created", a
-        datetime with a time zone; by default today, of releases that have no seed.
+        datetime with a time zone; by default today, of releases that have no seed. "rows_per_person": "one" states that
+        each person has one row.
     rng : None, int or numpy.random.Generator
         None for fresh noise. A seed makes the noise reproducible, hence not private; for tests.
 

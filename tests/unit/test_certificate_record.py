@@ -51,6 +51,7 @@ def test_the_documented_schema_describes_every_field():
         "recipients",
         "legal_basis",
         "review",
+        "rows_per_person",
         "batch",
         "batches",
         "rarest",

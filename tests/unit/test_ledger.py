@@ -529,6 +529,8 @@ def test_what_is_no_batch(about):
         release(None, about=NAMED | about)
     with pytest.raises(ArgumentError, match="data set"):
         release(None, about={"batch": "first", "batches": "no person is in two"})
+    with pytest.raises(ArgumentError, match="rows_per_person"):
+        release(None, about=NAMED | {"rows_per_person": "two"})
 
 
 def test_what_releases_add_to_a_scale_is_on_plan_and_certificate():

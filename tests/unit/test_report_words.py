@@ -13,6 +13,7 @@ from html_page import Page
 
 import puffer_frames
 from puffer_frames import Ledger
+from puffer_frames.certificates.about import check_about
 from puffer_frames.certificates.report.words import REPORT_SENTENCES
 from puffer_frames.certificates.text import headline
 
@@ -38,7 +39,7 @@ WORDS = {
 TOLD = {
     *("changed", "audit-passed", "audit-failed", "epsilon-said", "use-said", "issuer-said", "signed", "delta-weak"),
     *("ledger-total", "ledger-unknown", "ledger-lacks", "ledger-only"),
-    *("recipients-said", "law-said", "review-said", "review-look"),
+    *("recipients-said", "law-said", "review-said", "review-look", "one-row"),
     *("use-heavy", "use-response-strata", "use-matrix", "use-shares", "use-mean", "use-table"),
     *("use-margins", "use-no-margins", "smallest-few", "less-sure", "sure-network", "audit-none-beside"),
 }
@@ -115,6 +116,7 @@ TABLE = {key: lambda c, name: True for key in ALWAYS} | {
     "smallest-tells": lambda c, name: not answers(c, name),
     "use-call": lambda c, name: not answers(c, name) and not channel(c, name) and name != "release, no noise",
     "no-promise": lambda c, name: not private(c, name),
+    "one-row-unsaid": lambda c, name: not answers(c, name) and "unit" not in c,
     "unit-row": lambda c, name: not answers(c, name) and "unit" not in c,
     "unit-rows": lambda c, name: not answers(c, name) and "unit" in c,
     "unit-answer": answers,
@@ -226,10 +228,13 @@ def test_the_command_that_signs(tmp_path, monkeypatch):
 
 
 def test_what_review_and_open_publication_mean(tmp_path):
-    told = replace(certificate_of_case("release"), review="2027-01-31", recipients="two universities")
+    said = {"review": "2027-01-31", "recipients": "two universities", "rows_per_person": "one"}
+    told = certificate_of_case("release").said(check_about(said))
     for certificate, found in ((told, True), (certificate_of_case("release"), False)):
         text = Page(_written(certificate, tmp_path)).text
         assert bool(pattern("review-look").search(text)) == found
+        assert ("The issuer states: each person has one row." in text) == found
+        assert bool(pattern("one-row-unsaid").search(text)) != found
         assert ("Declared recipients: two universities." in text) == found
         assert ("Declared recipients: not said." in text) != found
         assert ("Decision: hand over to the recipients named above, or not" in text) == found

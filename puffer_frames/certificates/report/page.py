@@ -601,9 +601,12 @@ def _signature(certificate: Fields, digest: tuple[str, str, bool] | None) -> lis
     rows += [_KEY] if certificate.signature else _SIGN
     decision = "hand over to the recipients named above" if certificate.recipients else "publish"
     decision = f"Decision: {decision}, or not"
+    unsaid = not (certificate.rows_per_person or certificate.unit or certificate.answers)
+    said = ["one-row"] * bool(certificate.rows_per_person) + ["one-row-unsaid"] * unsaid
     return [
         signed(certificate),
         Table(rows, "To compare with the file that you have"),
+        *map(claim, said),
         Table([(decision, ""), ("Name, date, signature", "")], "To sign by hand", kind="sign"),
     ]
 

@@ -109,6 +109,12 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "combinations made coarser or left out, and a test whether persons can be found (ISO/IEC 27559:2022). "
         "Declared recipients: {recipients}.",
     ),
+    "one-row": ("said", "The issuer states: each person has one row."),
+    "one-row-unsaid": (
+        "not covered",
+        "The guarantee is of one row, and nobody has stated that each person has one row: of a person with several "
+        "rows, more may be learned.",
+    ),
     "smallest-group": ("measured", "The rarest secret has at least {rows} rows."),
     "smallest-few": ("measured", "The rarest secret has fewer than 20 rows."),
     "smallest-tells": (
@@ -274,8 +280,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     "about-how": (
         "technical",
         "What is not said here can be said when the release is made, with privatize(..., about=...), a mapping of "
-        "issuer, dataset, created, intended_use, contact, recipients, legal_basis and review to texts; why this "
-        "epsilon was chosen, with report(..., justification=...).",
+        "issuer, dataset, created, intended_use, contact, recipients, legal_basis and review to texts, and of "
+        'rows_per_person to "one"; why this epsilon was chosen, with report(..., justification=...).',
     ),
     # the checklist
     "unit-row": ("proved", "One record: a row of the table."),
