@@ -146,6 +146,8 @@ class WholeTable:
     """The same of the secret where it is largest."""
     moved: Annotated[Mapping[str, _Figure] | None, _Json(dict[str, _Figure]), Since(6)] = None
     """How far numbers move between cells on average; empty without numbers."""
+    in_cells: Annotated[_Names | None, Since(6)] = None
+    """Columns of numbers of which one value is released for all of a cell."""
     extra: SkipJsonSchema[Mapping[str, Any]] = field(default_factory=dict)
     """Entries of a later version, kept as they are."""
 
@@ -302,6 +304,12 @@ class Fields:
     def changed(self) -> Mapping[str, float]:
         """The share of changed values per column of a whole table, where the record has it."""
         return {} if self.table is None else self.table.changed
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether it tells how many of these rows a whole table has changed, at most."""
+        table = self.table
+        return bool(self.changed) and table is not None and table.in_cells is not None and not self.facts.other_rows
 
     @property
     def assumptions(self) -> tuple[str, ...]:

@@ -183,6 +183,8 @@ def _check_columns(record: Fields) -> None:
     changed = set(record.changed)
     if table and not (set(table.moved or ()) <= changed == set(table.changed_most) and changed in (set(), public)):
         raise refused("shares of changed values of other columns")
+    if table and not set(table.in_cells or ()) <= public:
+        raise refused("cells of other columns")
     if not set(record.processed) <= columns:
         raise refused("something done to noisy values of a column that has none")
     if public & set(record.kept):

@@ -40,7 +40,7 @@ TOLD = {
     *("changed", "audit-passed", "audit-failed", "epsilon-said", "use-said", "issuer-said", "signed", "delta-weak"),
     *("ledger-total", "ledger-unknown", "ledger-lacks", "ledger-only"),
     *("recipients-said", "law-said", "review-said", "review-look", "one-row"),
-    *("use-heavy", "use-response-strata", "use-matrix", "use-shares", "use-mean", "use-table"),
+    *("use-heavy", "use-response-strata", "use-matrix", "use-shares", "use-mean", "use-table", "use-call-table"),
     *("use-margins", "use-no-margins", "smallest-few", "less-sure", "sure-network", "audit-none-beside"),
 }
 """Those that the certificates of cases cannot have: tested with what a report is told, here and in test_report.py."""

@@ -5,6 +5,7 @@ import math
 import re
 import warnings
 from dataclasses import replace
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -40,6 +41,7 @@ from puffer_frames.mechanisms.sequential import fitted, measured, mechanism
 from puffer_frames.mechanisms.sequential import mechanism as text_of_tables
 from puffer_frames.mechanisms.sequential.measured import _ratio, _shown
 from puffer_frames.mechanisms.sequential.mechanism import _measured, table_record, table_rows
+from puffer_frames.verbs.estimating.bounds import WorstCase
 from puffer_frames.verbs.plans import plan as plan_module
 from puffer_frames.verbs.plans.file import digest_of
 
@@ -131,10 +133,11 @@ def test_its_certificate(plan, people, tmp_path):
     with pytest.raises(CalibrationError, match="column by column"):
         compose([released, plan.release(people)])
     with pytest.raises(ArgumentError, match="column by column"):
-        estimate(released)
+        estimate(released, target="population")
     released.puffer.report(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "Compute figures from the file as it is" in page
+    assert 'figures.mean("X", by="GROUP", support=(LOWEST, HIGHEST))' in Page(page).text
     assert "replaced at random" in page
     assert "for rare secrets (where the network is least reliable) as for others" in page
     assert "Under other networks the promise may be weaker" in page
@@ -514,6 +517,8 @@ def test_when_each_sentence_is_there(people):
     assert keys_of(whole.release(people)) == ALWAYS | more
     other = whole.release(people.head(900), allow_other_frame=True)
     assert keys_of(other) == ALWAYS | more | {"other-rows", "table-other-rows"}
+    with pytest.raises(ArgumentError, match="share of changed values is not known"):
+        estimate(other)
     assert keys_of(told) >= ALWAYS | {"table-far", "table-unchanged", "warning-seed"}
     assert certificate_of(told).warnings == ("warning-seed", "table-far", "table-unchanged", "table-shares")
 
@@ -657,3 +662,76 @@ def test_a_missing_value_is_no_constant_for_numbers(people):
     assert abs(numbers.constant - spread) < 0.1 * spread
     assert abs(labels.constant - (1 - frame["town"].value_counts(normalize=True, dropna=False).max())) < 0.03
     assert not plan.useless_columns
+
+
+def test_the_bounds_of_a_mean_hold_whatever_changed():
+    """Against all raw tables with one other group and one other value: of six rows at 95 %, one more than expected."""
+    values, groups = (2, 4, 9, 5, 0, 10), "aaabbb"
+    own = np.array(values[:3], dtype=float)
+    found = WorstCase(value=5.0, least=own, most=own, ends=(0, 10), rows=6, shares=(0.0, 0.0))
+    low, high = np.add(found.interval(0.95), 5.0)
+    assert (low, high) == pytest.approx(((2 + 0 + 0) / 3, (9 + 10 + 10) / 3))
+    means = []
+    for moved, changed, other in product(range(6), range(6), (0, 10)):
+        raw_groups = "".join("ba"[group == "b"] if k == moved else group for k, group in enumerate(groups))
+        raw = [other if k == changed else value for k, value in enumerate(values)]
+        means.append(np.mean([value for value, group in zip(raw, raw_groups, strict=True) if group == "a"]))
+    assert low <= min(means) < 4 < 7 < max(means) <= high
+    cells = replace(found, least=own - 1, most=own + 1, shares=())
+    assert np.add(cells.interval(0.95), 5.0).tolist() == [4.0, 6.0]
+
+
+def test_a_whole_table_has_bounds_of_means_and_counts(plan, people):
+    age, bins = {"support": (20, 64)}, [20, 30, 50, 64]
+    groups = {"town": people["town"], "own": people["own"]}
+    for seed in range(5):
+        figures = estimate(plan.release(people, rng=seed))
+        pairs = [(figures.mean("age", **age), people["age"].mean())]
+        pairs.append((figures.histogram("age", bins, **age), np.histogram(people["age"], bins)[0]))
+        for name, labels in groups.items():
+            pairs.append((figures.mean("age", by=name, **age), people["age"].groupby(labels).mean()))
+            pairs.append((figures.value_counts(name), labels.value_counts().sort_index()))
+        for found, raw in pairs:
+            low, high = found.interval()
+            for number in (raw, found.value):
+                assert np.all(low <= np.array(number)), found.what
+                assert np.all(np.array(number) <= high), found.what
+            assert np.isnan(found.standard_error).all()
+    assert figures.mean("code", by="own").interval(0.99)[1].max() <= 2.0  # no cells: the range of the release
+    assert "a bound, and wide" in str(found)
+    for wrong, match in (
+        (lambda: figures.mean("age"), "the least and the largest value"),
+        (lambda: figures.mean("age", support=(30, 40)), "a narrower range"),
+        (lambda: figures.mean("age", by="pay", **age), "by must be"),
+        (lambda: figures.mean("age", weights="code", **age), "weights"),
+        (lambda: figures.value_counts("age"), "by must be"),
+        *(
+            (lambda f=f: f(), "released column by column")
+            for f in (
+                lambda: figures.regress("age", on="town"),
+                lambda: figures.regress("town", on="age"),
+                lambda: figures.var("age", by="own"),
+                lambda: figures.corr("age", "pay"),
+                lambda: figures.quantile("age"),
+            )
+        ),
+    ):
+        with pytest.raises(ArgumentError, match=match):
+            wrong()
+
+
+def test_what_kept_columns_have_beside_a_whole_table(people):
+    """Nothing by a changed column is exact, and what was kept is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitted, "REFUSED", 100.0)
+        options = asked(public=["age", "town", "own"], mechanism=Sequential(components=1, contexts=2, holdout=0.0))
+        released = calibrate(people, **options).release(people, layout=Layout(keep="code"), rng=1)
+    figures = estimate(released)
+    assert figures.mean("code").interval() == pytest.approx((people["code"].mean(),) * 2)
+    for wrong in (
+        lambda: figures.var("code", by="town"),
+        lambda: figures.quantile("code", by="town"),
+        lambda: figures.regress("code", on="town"),
+    ):
+        with pytest.raises(ArgumentError):
+            wrong()

@@ -210,7 +210,7 @@ def use_of(certificate: Fields, /) -> list[tuple[str, list[Claim]]]:
     if certificate.answers:
         return []
     if certificate.table:
-        margins = [claim("use-margins")] if certificate.changed else [claim("use-no-margins")]
+        margins = [claim("use-margins")] if certificate.has_bounds else [claim("use-no-margins")]
         return [("All columns", [*margins, claim("use-table", secret=shown_names(certificate.secret))])]
     found = _of_noise(certificate)
     found += [(shown(name), _of_channel(certificate, name)) for name in certificate.channels]
@@ -538,6 +538,7 @@ def _use(certificate: Fields) -> list[Any]:
         said = "The answers are estimates already: where a scale is beside one, its noise has it, and the mean 0."
         return [" ".join([said, *(one.text for one in stated(certificate, ("quotient",)))])]
     call = [claim("use-call")] if can_be_estimated(certificate) else []
+    call += [claim("use-call-table")] * certificate.has_bounds
     return [Table(rows, "Before you compute anything from the released columns"), *call]
 
 

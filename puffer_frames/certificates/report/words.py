@@ -182,8 +182,12 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "for several columns by at most the sum of their shares; the mean of all rows is off by at most what the "
         "column moves, plus, for numbers in cells, the average distance between a value and the one that is released "
         "for its cell. This page prints neither that distance nor the cells. Shares are mostly off by far less; the "
-        "mean of a column with a few large values may be off by about as much. Means by "
-        "group and slopes have no such margin, since how a row was changed depends on its secret: where you need one, "
+        "mean of a column with a few large values may be off by about as much. All that is known of a group is that "
+        "some C rows of it may have changed: its mean is off by at most C / (its rows) times the range of possible "
+        "values, and, for numbers in cells, by the gap between neighbouring released values more. C is the sum of the "
+        "shares of both columns, each half a percent larger, times all rows, plus three times the square root of that. "
+        "This is often the whole range. Means by group are mostly off by far less, but nobody outside can say by how "
+        "much. Slopes have no margin at all, since how a row was changed depends on its secret: where you need one, "
         'ask for a release with mechanism="noise" in place of this one, before this one is handed over.',
     ),
     "use-table": (
@@ -207,6 +211,14 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         '.value_counts("LABEL") of these columns: estimates for the raw rows, with standard errors and intervals. '
         "support=1 is for whole numbers. Where their range is known too, say support=range(LOWEST, HIGHEST + 1): "
         "without it figures reach beyond the ends of the range.",
+    ),
+    "use-call-table": (
+        "technical",
+        'In Python, from a Parquet file: figures = puffer_frames.estimate(pandas.read_parquet("FILE"), '
+        'puffer_frames.read_certificate("FILE")). Then figures.mean("X", by="GROUP", support=(LOWEST, HIGHEST)), '
+        '.histogram("X", bins=10, support=(LOWEST, HIGHEST)) or .value_counts("LABEL"): figures of the release, with '
+        "bounds for the raw rows that hold at 95 % where the averages under the network do. LOWEST and HIGHEST are the "
+        "least and the largest value that there may be.",
     ),
     "use-csv": (
         "technical",

@@ -130,6 +130,7 @@ def table_record(plan: TableFit, /) -> WholeTable:
         changed={name: round(change.share, 2) for name, change in changes.items()},
         changed_most={name: round(change.most, 2) for name, change in changes.items()},
         moved={name: float(f"{far:.2g}") for name, far in moved.items() if far is not None} if changes else None,
+        in_cells=tuple(column.name for column in plan.columns if column.is_in_cells),
     )
 
 

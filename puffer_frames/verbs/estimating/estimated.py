@@ -30,7 +30,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,6 +153,13 @@ def _normal(begin: FloatArray, end: FloatArray) -> FloatArray:
     return found
 
 
+class Reach(Protocol):
+    """What knows how far below and above its value an interval ends."""
+
+    def interval(self, level: float, /) -> tuple[float, float]:
+        """At a level."""
+
+
 Target: TypeAlias = Literal["table", "population"]
 Number: TypeAlias = Any
 """A float, or an array of them where there are several estimates."""
@@ -205,8 +212,8 @@ class Estimate(Printed):
     """Covariance of the numbers, where it is known."""
     freedom: Number = math.inf
     """Degrees of freedom of Student's t in the intervals, shaped as the value; infinite for normal ones."""
-    scores: tuple[Scores, ...] = ()
-    """Scores of coefficients and correlations, whose intervals are not symmetric."""
+    scores: tuple[Reach, ...] = ()
+    """Scores of coefficients and correlations, and bounds, whose intervals are not symmetric."""
     library: str
     """Library of the release."""
 

@@ -10,6 +10,7 @@ from puffer_frames.frames.matching import require_rows
 from puffer_frames.frames.table import library_of, open_table
 from puffer_frames.numbers.arguments import check_word
 from puffer_frames.verbs.attached import certificate_of
+from puffer_frames.verbs.estimating.bounds import TableEstimator
 from puffer_frames.verbs.estimating.estimated import Target
 from puffer_frames.verbs.estimating.estimator import Estimator
 from puffer_frames.verbs.estimating.released_columns import ReleasedColumns
@@ -32,7 +33,8 @@ def estimate(frame: NativeFrame, certificate: Certificate | None = None, /, *, t
     Returns
     -------
     Estimator
-        With the methods `mean`, `var`, `cov`, `corr`, `quantile`, `histogram`, `regress` and `value_counts`.
+        With the methods `mean`, `var`, `cov`, `corr`, `quantile`, `histogram`, `regress` and `value_counts`; of a whole
+        table `mean`, `histogram` and `value_counts` alone, whose intervals are bounds.
 
     Raises
     ------
@@ -40,7 +42,8 @@ def estimate(frame: NativeFrame, certificate: Certificate | None = None, /, *, t
         Without a certificate, for a column that it does not know, for more rows than were released, for other values
         or another order where all rows and columns are there, and for a plan that was not run.
     ArgumentError
-        For a release of answers, and for a population where several rows belong to a unit.
+        For a release of answers, for a population where several rows belong to a unit or a table was released column by
+        column, and for such a table of other rows than those of the plan.
 
     Notes
     -----
@@ -82,15 +85,13 @@ def estimate(frame: NativeFrame, certificate: Certificate | None = None, /, *, t
             got="a table of answers, each of which is an estimate already",
             hint="Take the answers as they are: their noise has the mean 0 and the scale of the certificate.",
         )
-    if found.table:
+    if found.table and not (found.has_bounds and target == "table"):
         raise ArgumentError(
             "the release",
-            rule="one whose noise, or table of probabilities, is known",
-            got="a whole table that was released column by column: how a row was changed depends on its secret, and "
-            "the certificate does not print with which probabilities, so that means by group and slopes have no margin "
-            "of error",
-            hint="Compute them from the release as it is, and give no error; or release the columns that you need an "
-            "interval for with noise.",
+            rule='one of the rows of its plan, and target="table", where a whole table was released column by column',
+            got='target="population"' if found.has_bounds else "one whose share of changed values is not known",
+            hint="Compute figures from the release as it is, and give no error; or release the columns that you need "
+            "an interval for with noise.",
         )
     if found.unit is not None and target == "population":
         raise ArgumentError(
@@ -115,7 +116,8 @@ def estimate(frame: NativeFrame, certificate: Certificate | None = None, /, *, t
     columns = ReleasedColumns(table=table.in_days(dates), certificate=found, assumptions=assumed, dates=dates)
     if columns.derived:
         columns.check_rows()
-    return Estimator(columns=columns, target=target, library=library_of(frame))
+    kind = TableEstimator if found.table else Estimator
+    return kind(columns=columns, target=target, library=library_of(frame))
 
 
 def _assumptions(frame: NativeFrame, table: LocalTable, certificate: Certificate) -> tuple[str, ...]:

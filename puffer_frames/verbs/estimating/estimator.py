@@ -13,7 +13,7 @@ from puffer_frames.errors import ArgumentError, short_traceback
 from puffer_frames.frames.columns import Name
 from puffer_frames.numbers.presentation import Printed, Rows, shown, shown_names
 from puffer_frames.priors.prior import FloatArray
-from puffer_frames.verbs.estimating.estimated import CLEAR, Estimate, Scores, Target
+from puffer_frames.verbs.estimating.estimated import CLEAR, Estimate, Reach, Scores, Target
 from puffer_frames.verbs.estimating.laws import Unfolded, Unfolding, check_shares, histogram_of, quantiles_of
 from puffer_frames.verbs.estimating.levels import counts_of_levels, mean_kept, means_of_members, terms_of
 from puffer_frames.verbs.estimating.moments import (
@@ -229,7 +229,9 @@ class Estimator(Printed):
         numbers = {
             each: self._with_moments(each, "regression")
             for each in (name, *names)
-            if (each == name and each not in self.columns.certificate.channels) or self.columns.is_number(each)
+            if (each == name and each not in self.columns.certificate.channels)
+            or each in self.columns.certificate.changed  # an error, of labels too
+            or self.columns.is_number(each)
         }
         design = None if weights is None else self._design(weights)
         terms = terms_of(self.columns, name, names, numbers, design)
@@ -464,7 +466,7 @@ class Estimator(Printed):
         resamples: FloatArray | None = None,
         rough: FloatArray | None = None,
         least: float = -math.inf,
-        scores: tuple[Scores, ...] = (),
+        scores: tuple[Reach, ...] = (),
     ) -> Estimate:
         values = np.array([figure.value for figure in figures])
         errors = np.array([figure.error for figure in figures])

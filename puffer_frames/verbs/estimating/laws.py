@@ -429,7 +429,7 @@ def quantiles_of(column: NoisyColumn, shares: FloatArray, asked: Unfolding, /) -
 
 def histogram_of(column: NoisyColumn, bins: int | Sequence[float], asked: Unfolding, /) -> tuple[FloatArray, Unfolded]:
     """The ends of bins, and the rows in each."""
-    edges = _check_bins(bins)
+    edges = check_bins(bins)
     law = asked.law(column)
     if edges.ndim == 0:
         low, high = law.quantiles(np.array([_OUTSIDE, 1 - _OUTSIDE])).values.tolist()
@@ -439,7 +439,7 @@ def histogram_of(column: NoisyColumn, bins: int | Sequence[float], asked: Unfold
     return edges, Unfolded(*(column.values.size * np.diff(part) for part in law.below(below)))
 
 
-def _check_bins(bins: Any) -> FloatArray:
+def check_bins(bins: Any) -> FloatArray:
     """Ends, or a number of bins as an array without an axis."""
     if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool) and 1 <= bins <= MOST_POINTS:
         return np.array(float(bins))

@@ -158,6 +158,11 @@ class ReleasedColumns:
         """Whether a column has numbers, with noise or as they were."""
         return name not in self.certificate.channels and self.table.kind_of(name) != "labels"
 
+    def is_in_cells(self, name: str, /) -> bool:
+        """Whether a column of a whole table has one value in place of all of a cell."""
+        table = self.certificate.table
+        return table is not None and name in (table.in_cells or ())
+
     def check_numeric(self, name: str, /) -> None:
         """Raise ArgumentTypeError for a column that is not one of labels and not of numbers: of times, for example."""
         dtype = self.table.opened().schema[name]
@@ -178,6 +183,32 @@ class ReleasedColumns:
         certificate = self.certificate
         if name in certificate.channels:
             raise _of_a_channel(name, matrix="matrix" in certificate.channels[name])
+        if name in certificate.changed:
+            raise ArgumentError(
+                f"the column {name!r}",
+                rule="released with noise, or as it was, for this estimate",
+                got="one of a whole table that was released column by column: how a row was changed depends on its "
+                "secret, and the certificate does not print with which probabilities",
+                hint="Write .mean(column, by=...), .histogram(column, bins) or .value_counts(column), which have "
+                'bounds, or release the columns that you need it for with mechanism="noise".',
+            )
+        values = self.values(name)
+        if name not in certificate.scales:
+            return NoisyColumn.exact(values)
+        if certificate.facts.replaced and certificate.scales[name]:
+            raise ArgumentError(
+                f"the column {name!r}",
+                rule="released with its noise",
+                got="values that were put in place of noisy ones (remap), which are biased",
+                hint='Release it with mechanism="noise": no table of the replacement is published.',
+            )
+        column = self._with_noise(name, values)
+        if self.derived:
+            self._check_released(name, column)
+        return column
+
+    def values(self, name: str, /) -> FloatArray:
+        """The released values of a column of numbers; raises ArgumentTypeError for another, ArgumentError for ends."""
         if self.table.kind_of(name) == "labels":
             raise ArgumentTypeError(
                 f"the column {name!r}",
@@ -194,19 +225,7 @@ class ReleasedColumns:
                 got="values beyond 1e301" if np.isfinite(values).all() else "missing values or infinities",
                 hint="Leave those rows out.",
             )
-        if name not in certificate.scales:
-            return NoisyColumn.exact(values)
-        if certificate.facts.replaced and certificate.scales[name]:
-            raise ArgumentError(
-                f"the column {name!r}",
-                rule="released with its noise",
-                got="values that were put in place of noisy ones (remap), which are biased",
-                hint='Release it with mechanism="noise": no table of the replacement is published.',
-            )
-        column = self._with_noise(name, values)
-        if self.derived:
-            self._check_released(name, column)
-        return column
+        return values
 
     def check_rows(self) -> None:
         """Raise UncoveredFrameError for rows that are there twice, which the values of any column of noise tell."""
@@ -242,11 +261,15 @@ class ReleasedColumns:
                 + ". Random labels of known probabilities can be groups of .mean and .var.",
             )
 
-    def groups(self, by: Any, /) -> tuple[dict[str, tuple[Any, ...]], list[IndexArray]]:
-        """Levels of kept columns, per name and group, and the rows of every group; raises as `name` and `coded`."""
+    def groups(self, by: Any, /, *, also: Collection[str] = ()) -> tuple[dict[str, tuple[Any, ...]], list[IndexArray]]:
+        """Levels of kept columns, and of some others, per name and group, and the rows of every group.
+
+        Raises as `name` and `coded`.
+        """
         names = self.names(by, "by")
         for name in names:
-            self.require_kept(name)
+            if name not in also:
+                self.require_kept(name)
         coded = [self.table.coded(name) for name in names]
         place = np.zeros(len(coded[0].codes), dtype=np.int64)
         for column in coded:
