@@ -699,6 +699,7 @@ def test_a_whole_table_has_bounds_of_means_and_counts(plan, people):
             assert np.isnan(found.standard_error).all()
     assert figures.mean("code", by="own").interval(0.99)[1].max() <= 2.0  # no cells: the range of the release
     assert "a bound, and wide" in str(found)
+    assert "Bounds from a whole table" in str(figures)
     for wrong, match in (
         (lambda: figures.mean("age"), "the least and the largest value"),
         (lambda: figures.mean("age", support=(30, 40)), "a narrower range"),

@@ -27,7 +27,7 @@ from scipy.stats import binom
 from puffer_frames.errors import ArgumentError, short_traceback
 from puffer_frames.frames.columns import Name
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.numbers.presentation import shown, shown_names
+from puffer_frames.numbers.presentation import Rows, shown, shown_names
 from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.verbs.estimating.estimated import Estimate
 from puffer_frames.verbs.estimating.estimator import Estimator
@@ -137,6 +137,15 @@ class TableEstimator(Estimator):
         members = [np.isin(np.arange(self.columns.rows), part).astype(float) for part in parts]
         found = [self._worst(own, own, own, names) for own in members]
         return self._bounded(f"rows per level of {shown_names(names)}", found, labels)
+
+    def _shown(self) -> tuple[str, Rows]:
+        rows = [
+            ("with bounds", shown_names(self.columns.certificate.changed)),
+            ("as they were", shown_names(self.columns.kept) or "none"),
+            *(("assumed", assumption) for assumption in self.columns.assumptions),
+            ("methods", "mean, histogram, value_counts"),
+        ]
+        return "Bounds from a whole table", rows
 
     def _worst(
         self, values: FloatArray, least: FloatArray, most: FloatArray, names: Sequence[str], ends: Bounds | None = None
