@@ -150,7 +150,7 @@ def claimed(certificate: Certificate, /) -> tuple[float, float] | None:
         most = headline(certificate)
         return most.epsilon, most.delta
     within = facts.other_rows and not certificate.table  # where it was measured
-    own = "empirical" in certificate.beliefs and not facts.unmeasured
+    own = "empirical" in certificate.beliefs and not (facts.unmeasured or facts.other_rows)
     if not facts.exceeds and (facts.joint == "rule" or within or own):
         return certificate.epsilon, certificate.delta
     if not certificate.observed or set(certificate.observed) < set(certificate.scales) or facts.unmeasured:

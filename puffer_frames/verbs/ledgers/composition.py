@@ -14,7 +14,6 @@ from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationEr
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import is_frame, open_table
-from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import Printed, Rows, odds_text, plain, shown, shown_names
@@ -542,14 +541,16 @@ def _are_coupled(certificates: Sequence[Certificate]) -> bool:
 def _check_table(certificate: Certificate, joint: JointCounts, pairs: Pairs) -> None:
     """Raise CalibrationError where a release has measured another loss than these rows have at its scales.
 
-    The brackets of one loss meet. The brackets of another table with as many rows may meet, too. Of rows that are not
-    those of the plan no loss is said but that it is not more than was asked for.
+    The brackets of one loss meet. The brackets of another table with as many rows may meet, too. Rows that are not
+    those of the plan have no loss to be known by.
     """
     for names in [certificate.public] if certificate.facts.whole_rows else [(name,) for name in certificate.public]:
         stored, places = certificate.observed.get(names[0]), [joint.columns.index(name) for name in names]
-        if stored is None and certificate.facts.other_rows and not certificate.delta:
-            asked = certificate.epsilon * len(names) / len(certificate.public)
-            stored = Verification.proved(pure=asked, delta=0.0, epsilon=asked)
+        if stored is None and certificate.facts.other_rows:
+            raise _refused(
+                "a release by a plan of other rows, whose certificate does not tell whether this is their table",
+                hint="Calibrate these rows, all columns in one plan, and release them again.",
+            )
         if stored is None:
             continue
         counts = {secret: (rows[:, places], often) for secret, (rows, often) in joint.counts.items()}

@@ -240,7 +240,8 @@ class Plan(Printed):
             figure, and `print` shows them:
 
             - "loss": under the frequencies of these rows, at the scales of the plan, which decides; and under its other
-              beliefs as these rows give them, which does not: "fitted", "population", ...
+              beliefs as these rows give them, which does not: "fitted", "population", ... "loss of a row" where the
+              rows of a unit share epsilon: the limit is the share of one.
             - "new secret", "new level", "new stratum": rows that no release of the plan can have.
             - "rows": of each secret, and how many the table of the plan has.
             - "drift": the Kolmogorov-Smirnov distance of the law of a column given a secret to that of the plan (of
