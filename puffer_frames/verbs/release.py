@@ -125,7 +125,7 @@ def release_rows(
         warn(warning)
     protected = fitted.protected_rows(rows_per_secret if batch is None else None)
     every = {**dict.fromkeys(fitted.rows_per_secret, 0), **rows_per_secret}
-    rarest = rarest_rows(protected if fitted.request.pairs == "all" else every)
+    rarest = rarest_rows(protected if fitted.request.pairs == "all" else every) if batch is None else None
 
     def certificate(count: int, levels: tuple[str, ...]) -> Certificate:
         release = Release(
@@ -139,7 +139,7 @@ def release_rows(
             batch=batch,
             unproved=unproved,
         )
-        found = replace(fitted.certificate(release), rarest=rarest if batch is None else None)
+        found = replace(fitted.certificate(release), rarest=rarest)
         return found.of_codes(codes_text(fitted.request.null_values)).of_dates(tuple(rows.dates))
 
     reserved = drawing.reserve(certificate(sum(rows_per_secret.values()), ()), frame)
