@@ -525,3 +525,16 @@ def test_few_rows_of_a_secret_are_those_of_the_table_of_the_plan():
     found = plan.release(batch, allow_other_frame=True).puffer.certificate
     assert "fewer than 20 rows each in the table of the plan: 'c'." in " ".join(str(found).split())
     assert found.rarest is None
+
+
+@pytest.mark.filterwarnings("ignore::puffer_frames.errors.WeakGuaranteeWarning")
+def test_delta_is_compared_with_all_released_rows():
+    """Not with those of the secrets that listed pairs name, of which a batch would tell how many it has."""
+    frame = pd.DataFrame(night(0)).assign(group=lambda one: one["group"].where(one["id"] % 3 > 0, "c"))
+    plan = frame.puffer.calibrate(
+        secret="group", public="score", epsilon=1.0, delta=1 / 700, mechanism=Noise("gaussian"), pairs=[("a", "b")]
+    )
+    few = frame[frame["group"] == "c"].reset_index(drop=True)
+    for rows, weak in ((frame, True), (frame.head(699), False), (few, False)):
+        found = plan.release(rows, allow_other_frame=True, allow_drift=True).puffer.certificate
+        assert ("weak-delta" in {one.key for one in found.statements}) == weak
