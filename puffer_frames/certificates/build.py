@@ -81,34 +81,35 @@ def is_warned(warnings: Sequence[PufferWarning], kind: type[PufferWarning], /) -
 
 
 def weak(
-    target: Target, rows_per_secret: Mapping[Secret, int], /, *, rows: int, named: bool = True
+    target: Target, rows_per_secret: Mapping[Secret, int], /, *, rows: int, others: bool = False
 ) -> Iterator[Statement]:
-    """Sentences that say when the guarantee is weak: a large epsilon or delta, or secrets in few rows, if not `named`
-    without which: a batch may hold one person, whose secret that would be.
+    """Sentences that say when the guarantee is weak: a large epsilon or delta, or secrets in few rows of the table of
+    the plan, where `others` are released: these may be one person's, whose secret would be told.
     """
-    few = few_rows(rows_per_secret)
-    if few and not named:
-        yield say("few-rows-here", fewest=FEWEST_ROWS)
-    elif few:
+    if few := few_rows(rows_per_secret):
         more = f" and {len(few) - _MOST_NAMED:,} more" if len(few) > _MOST_NAMED else ""
         secrets = ", ".join(shown(repr(secret)) for secret in few[:_MOST_NAMED]) + more
-        yield say("few-rows", fewest=FEWEST_ROWS, secrets=secrets)
+        yield say("few-rows", fewest=FEWEST_ROWS, table=" in the table of the plan" * others, secrets=secrets)
     if target.epsilon > LARGE_EPSILON:
         yield say("weak-epsilon")
     if target.delta * rows >= 1:
         yield say("weak-delta")
 
 
-def seen(warnings: Sequence[PufferWarning], /) -> Iterator[Statement]:
-    """What was seen of the order of the rows and of kept columns."""
+def seen(warnings: Sequence[PufferWarning], /, *, others: bool) -> Iterator[Statement]:
+    """What was seen of the order of the rows and of kept columns; without its figures for `others` than those of the
+    plan, of which nothing is said that each secret moves.
+    """
+    unsaid = "by how much is not said of rows that are not those of the plan"
     for warning in warnings:
         if isinstance(warning, KeptColumnWarning):
             kept, determines = shown(warning.kept), shown(warning.determines)
-            yield say("kept-tells", kept=kept, determines=determines, measured=warning.measured)
+            measured = unsaid if others else warning.measured
+            yield say("kept-tells", kept=kept, determines=determines, measured=measured)
         elif isinstance(warning, UnreadColumnWarning):
             yield say("kept-unread", kept=shown(warning.kept))
         elif isinstance(warning, RowOrderWarning):
-            yield say("order-tells", reasons=shown(warning.found))
+            yield say("order-tells", reasons=unsaid if others else shown(warning.found))
 
 
 def left_out(

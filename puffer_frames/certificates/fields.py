@@ -202,7 +202,9 @@ class Fields:
     verified: Mapping[str, Annotated[Mapping[str, _Measured], Len(1)]]
     """What the engine measured at the scale, per column and belief."""
     observed: Mapping[str, _Measured]
-    """What it measured under the observed frequencies of the released rows, per column, whatever was asked for."""
+    """What it measured under the observed frequencies of the released rows, per column, whatever was asked for; of rows
+    that are not those of the plan only what is more than was asked for, as any other loss would tell of their secrets.
+    """
     adds_up: bool
     """Whether the epsilons of several releases of each column alone add; those of whole rows do where `facts.joint` is
     "coupled"."""
@@ -257,7 +259,7 @@ class Fields:
     """How a whole table was released column by column, and what was measured of it."""
     rarest: Annotated[_Count | None, Since(6)] = None
     """Rows that the secret with the fewest has at least: 1,000, 100, 20, or 0 for fewer. None where nothing is known of
-    it, and of answers."""
+    it, of rows that are not those of the plan, and of answers."""
     facts: Facts = field(default_factory=Facts)
     """What else is known of the release, as fields: what its sentences say, for whoever computes with it."""
     issuer: str | None = None

@@ -463,10 +463,10 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "order-tells": ("measured", "The order of the rows tells more than a random one: {reasons}."),
     "few-rows": (
         "measured",
-        "These secrets have fewer than {fewest} rows each: {secrets}. Their observed frequencies say little about "
-        "anybody else's, and the scale leans on single records.",
+        "These secrets have fewer than {fewest} rows each{table}: {secrets}. Their observed frequencies say little "
+        "about anybody else's, and the scale leans on single records.",
     ),
-    "few-rows-here": (
+    "few-rows-here": (  # of earlier versions: one row could decide whether it was said
         "measured",
         "Not every secret of the plan has {fewest} rows here. Which have fewer, or none, is not said: it might tell "
         "the secret of a record.",

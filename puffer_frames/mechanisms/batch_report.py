@@ -80,7 +80,7 @@ class Finding:
     """One figure of a batch."""
 
     check: str
-    """What was looked at: "loss", "drift", "rows", "beyond the domain", ..."""
+    """What was looked at: "loss", "loss of a row" (of a unit), "drift", "rows", "beyond the domain", ..."""
     column: str
     """Name of the column."""
     about: str
@@ -196,8 +196,9 @@ def _reason(finding: Finding) -> str:
         return f"the range of {column} is wider than the plan was made for"
     if math.isnan(finding.found):
         return f"the loss of {column} under the frequencies of these rows cannot be computed"
-    loss = f"{upper_text(finding.found, digits=4)}, where {finding.limit:.6g} was asked for"
-    return f"the loss of {column} under the frequencies of these rows is {loss}"
+    of_row, asked = ("", "was asked for") if finding.check == "loss" else (", of one row of a unit,", "is its share")
+    loss = f"{upper_text(finding.found, digits=4)}, where {finding.limit:.6g} {asked}"
+    return f"the loss of {column}{of_row} under the frequencies of these rows is {loss}"
 
 
 def _lines(findings: Sequence[Finding]) -> str:

@@ -166,9 +166,9 @@ class Release:
     warnings: Sequence[PufferWarning]
     """What was seen of the order of the rows and of kept columns."""
     rows_per_secret: Mapping[Secret, int]
-    """Rows of each secret that are released."""
+    """Rows of each protected secret in the table of the plan: no count of other rows is here, so none is published."""
     batch: Batch | None = None
-    """What was measured on other rows than those that the plan was made from."""
+    """What may be said of other rows than those that the plan was made from, as `Batch.excess`."""
     unproved: Sequence[str] = ()
     """Beliefs whose laws a plan from a file lacks."""
 
@@ -242,12 +242,16 @@ class Release:
             yield say("other-rows")
         for name, found in self.exceeded(fitted).items():
             yield say("observed-exceeds", what=shown(name), found=found)
-        yield from seen(self.warnings)
-        groups = fitted.protected_rows(self.rows_per_secret)
-        yield from weak(request.target, groups, rows=self.rows, named=batch is None)
+        yield from self.cautions(fitted)
         yield from left_out(fitted.protected_pairs, self.kept, request.nulls)
         if self.asked.layout.shuffle:
             yield say("shuffled")
+
+    def cautions(self, fitted: Fitted[Any], /) -> Iterator[Statement]:
+        """What was seen of order and kept columns, and how weak the guarantee is."""
+        others = self.batch is not None
+        yield from seen(self.warnings, others=others)
+        yield from weak(fitted.request.target, self.rows_per_secret, rows=self.rows, others=others)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,9 +340,14 @@ class Fitted(ABC, Generic[S]):
         """The pairs, as a certificate states them."""
         return "each" if self.request.apart else self.pairs
 
-    def protected_rows(self, rows: Mapping[Secret, int], /) -> dict[Secret, int]:
-        """The rows of each secret that the pairs name, or of each column and value of it; 0 where there are none."""
-        if self.request.apart:
+    def protected_rows(self, rows: Mapping[Secret, int] | None = None, /) -> dict[Secret, int]:
+        """The rows of each secret that the pairs name, or of each column and value of it; 0 where there are none.
+
+        Those of the table of the plan, or of rows by joint secrets.
+        """
+        if rows is None:
+            rows = self.rows_per_secret
+        elif self.request.apart:
             groups = by_column(rows, self.request.secret)
             rows = {own: sum(rows.get(secret, 0) for secret in of) for own, of in groups.items()}
         named = set(self.secrets)

@@ -121,13 +121,15 @@ def at_most(bound: float, /, *, digits: int = 3) -> tuple[float, str]:
 
 
 def level_text(level: object, /) -> str:
-    """A level of a column, or those of several."""
+    """A level of a column, or those of several; no text looks as a missing value does."""
     if isinstance(level, (list, tuple)):
         return f"({', '.join(map(level_text, level))})"
     if level is None:
         return "missing"
     if isinstance(level, float):  # a median of two values has digits that neither has
         return plain(level) if level.is_integer() else f"{level:.12g}"
+    if isinstance(level, str) and level.strip("'") == "missing":
+        return f"'{level}'"
     return shown(str(level))
 
 

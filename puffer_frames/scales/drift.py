@@ -149,6 +149,16 @@ class Batch:
             ranges[name] = max(loss, ranges.get(name, 0.0))
         return cls(observed=observed, exceeded=exceeded, ranges=ranges)
 
+    def excess(self) -> Batch:
+        """What may be published: no loss but those beyond what was asked for, which nobody may hide.
+
+        Every other one moves with the secret of each row, and is not there where no two secrets are. On a wider range
+        the loss of any law is said instead.
+        """
+        whole = ", ".join(self.observed) in self.exceeded
+        told = {name for name in self.observed if (whole or name in self.exceeded) and name not in self.ranges}
+        return replace(self, observed={name: found for name, found in self.observed.items() if name in told})
+
     def also(self, other: Batch, /) -> Batch:
         """With what another measure of the same rows found to be exceeded."""
         return replace(self, exceeded={**other.exceeded, **self.exceeded}, ranges=other.ranges)

@@ -349,11 +349,11 @@ def _certificate(
         secrets=tuple(counts) if later.pairs == "all" else later.secrets,
         kept=earlier.kept,
         warnings=rows.warnings(list(counts.values())),
-        rows_per_secret=counts,
+        rows_per_secret=later.protected_rows(counts),
     )
     links = [link["fingerprint"] for link in chain.links]
     found = release_certificate(later, release, refines=links, order_noted=noted)
-    found = replace(found, refines=chain.links, rarest=rarest_rows(later.protected_rows(counts)))
+    found = replace(found, refines=chain.links, rarest=rarest_rows(release.rows_per_secret))
     return found.of_codes(codes_text(later.request.null_values))
 
 

@@ -113,7 +113,7 @@ def release_rows(
     rows_per_secret : mapping of secret to int
         Of the rows that are released.
     batch : Batch, optional
-        What was measured on other rows than those that the plan was made from.
+        What may be said of other rows than those that the plan was made from.
     unproved : sequence of str
         Beliefs whose laws a plan from a file lacks.
     """
@@ -123,8 +123,9 @@ def release_rows(
     key, warnings = drawing.key(), rows.warnings(list(rows_per_secret.values()))
     for warning in warnings:
         warn(warning)
+    protected = fitted.protected_rows(rows_per_secret if batch is None else None)
     every = {**dict.fromkeys(fitted.rows_per_secret, 0), **rows_per_secret}
-    rarest = rarest_rows(fitted.protected_rows(rows_per_secret) if fitted.request.pairs == "all" else every)
+    rarest = rarest_rows(protected if fitted.request.pairs == "all" else every) if batch is None else None
 
     def certificate(count: int, levels: tuple[str, ...]) -> Certificate:
         release = Release(
@@ -134,7 +135,7 @@ def release_rows(
             secrets=fitted.secrets,  # of the plan: those of a batch may tell the secret of a record
             kept=tuple(name for name in asked.roles.keep if name not in asked.roles.given) + levels,
             warnings=warnings,
-            rows_per_secret=rows_per_secret,
+            rows_per_secret=protected,
             batch=batch,
             unproved=unproved,
         )
@@ -162,7 +163,7 @@ def rehearse(fitted: Fitted[Any], /) -> None:
         secrets=fitted.secrets,
         kept=(),
         warnings=[],
-        rows_per_secret=fitted.rows_per_secret,
+        rows_per_secret=fitted.protected_rows(),
     )
     fitted.certificate(release)
 

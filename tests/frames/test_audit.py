@@ -10,8 +10,10 @@ import pytest
 from conftest import LOCAL_KINDS, build_frame, thinned
 
 import puffer_frames
-from puffer_frames import Layout, Strata, Unit, certificate_of
+from puffer_frames import Layout, Noise, Strata, Unit, certificate_of
+from puffer_frames.verbs.auditing.guesses import claimed
 
+BOUNDED = Noise(theorem="bounded")
 IN_MEMORY = [kind for kind in LOCAL_KINDS if kind not in ("polars-lazy", "duckdb")]
 ASKED = {"secret": "group", "public": "score", "epsilon": 1.0, "mechanism": "noise"}
 
@@ -44,6 +46,21 @@ def test_every_kind_gives_the_same_report(kind, data, released):
     assert str(report) == str(puffer_frames.audit(*released, rng=2))
     assert type(report.frame).__module__.partition(".")[0] == type(frame).__module__.partition(".")[0]
     assert puffer_frames.audit(frame, mine, certificate=unseeded(mine), rng=2).passed
+
+
+@pytest.mark.parametrize("public", ["score", "note", ["score", "size"]])
+def test_a_batch_is_held_to_what_its_certificate_guarantees(public, data):
+    """Which says no loss of its own but one beyond that; on a wider range that of any law."""
+    frame = pd.DataFrame(data).assign(size=np.arange(300) % 4)
+    plan = frame.puffer.calibrate(**ASKED | {"public": public, "mechanism": "auto" if public == "note" else BOUNDED})
+    batch = frame.iloc[20:].reset_index(drop=True)
+    within = plan.release(batch, allow_other_frame=True)
+    assert puffer_frames.audit(batch, within, rng=2).passed
+    assert claimed(certificate_of(within)) == (1.0, 0.0)
+    if public != "note":
+        wider = plan.release(batch.assign(score=3 * batch["score"]), allow_other_frame=True, allow_drift=True)
+        epsilon, delta = claimed(certificate_of(wider))
+        assert (epsilon, delta) == (pytest.approx(3.05 if public == "score" else 2.05, abs=0.051), 0.0)
 
 
 @pytest.mark.parametrize("kind", ["polars-lazy", "duckdb"])

@@ -29,7 +29,7 @@ from channel_requests import (
 from conftest import FRAME_KINDS, LOCAL_KINDS, few, run, table, thinned, without_spark
 from kinds import entries, other_kind
 
-from puffer_frames import Channel, Layout, RareLevelsWarning, certificate_of
+from puffer_frames import Channel, Layout, RareLevelsWarning, certificate_of, load_plan
 from puffer_frames.errors import ArgumentError, PriorError
 
 IN_SPARK = ("text", "missing level", "cells")
@@ -174,12 +174,20 @@ def test_rare_levels(rare):
     assert set(kept.channels["town"].inputs) == everything
 
 
-def test_a_level_that_is_called_other_takes_the_rare_ones():
+@pytest.mark.filterwarnings("ignore::puffer_frames.errors.RareLevelsWarning")
+def test_a_level_that_is_called_other_is_not_that_of_the_rare_ones(tmp_path):
     columns = {**RARE, "town": np.where(RARE["town"] == "bath", "other", RARE["town"])}
-    found = plan(pl.DataFrame(columns), mechanism=Channel(merge_rare=5)).channels["town"]
-    assert found.inputs == ("cork", "hull", "other", MARK)
-    levels = set(release(pl.DataFrame(columns), mechanism=Channel(merge_rare=5))["town"])
-    assert levels <= {"cork", "hull", "other", MARK}
+    made = plan(pl.DataFrame(columns), mechanism=Channel(merge_rare=5))
+    assert made.channels["town"].inputs == ("cork", "hull", "other", MARK, "other (merged)")
+    made.save(tmp_path / "plan.json")
+    released = load_plan(tmp_path / "plan.json").release(pl.DataFrame(columns))
+    assert "other" in set(released["town"]) <= {"cork", "hull", "other", MARK, "other (merged)"}
+
+
+def test_a_level_that_is_called_missing_is_not_printed_as_a_missing_one():
+    pets = [(None, "missing", "'missing'", "cat")[k % 4] for k in range(ROWS)]
+    made = plan(pl.DataFrame({"group": GROUP, "pet": pets}), public="pet", nulls="level")
+    assert "''missing'', cat, 'missing', missing (learned from the table)" in str(made)
 
 
 def test_a_missing_level_is_not_rare():

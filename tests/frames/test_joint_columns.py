@@ -202,8 +202,7 @@ def test_many_rows_are_counted_in_cells(kind, make_frame, monkeypatch, tmp_path)
     kept = puffer_frames.Plan.load(tmp_path / "plan.json")
     assert certificate_of(run(kept.release(frame))).rows == ROWS  # the rows are those of the plan
     batch = same.sample(fraction=1.0, with_replacement=True, seed=1)
-    found = certificate_of(other.release(batch, allow_other_frame=True, allow_drift=True))
-    assert found.observed["wage"].pure_loss.upper > 0
+    assert certificate_of(other.release(batch, allow_other_frame=True, allow_drift=True)).rows == ROWS
 
 
 def test_few_values_are_counted_by_themselves(monkeypatch):

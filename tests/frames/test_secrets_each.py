@@ -123,6 +123,18 @@ def test_other_rows_are_measured_for_each_secret():
         made.release(FRAME.replace({"team": {"p": "x"}}), allow_other_frame=True)
 
 
+def test_a_plan_file_of_three_secrets_is_read(tmp_path):
+    plan(secret=["team", "shift", "town"]).save(tmp_path / "plan.json")
+    kept = puffer_frames.load_plan(tmp_path / "plan.json")
+    assert certificate_of(kept.release(FRAME)).rarest == 100
+    few = FRAME.assign(team=np.where(np.arange(ROWS) < ROWS - 9, TEAM, "rare"))
+    with pytest.warns(puffer_frames.errors.FewRowsWarning):
+        made = plan(few)
+    batch = made.release(few.head(ROWS - 9), allow_other_frame=True, allow_drift=True)
+    said = {one.key: one.text for one in certificate_of(batch).statements}
+    assert "in the table of the plan: ('team', 'rare')." in said["few-rows"]
+
+
 def test_units_and_another_table_and_two_releases():
     units = FRAME.assign(who=[f"u{k // 2}" for k in range(ROWS)])
     first = np.arange(ROWS) // 2 * 2

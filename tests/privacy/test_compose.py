@@ -225,6 +225,12 @@ def of_other_rows():
     return plan.release(PEOPLE, allow_other_frame=True, allow_drift=True)
 
 
+def within():
+    """A batch that loses no more than was asked for: its certificate says no loss."""
+    plan = PEOPLE.puffer.calibrate(secret="group", public="score", epsilon=0.5, mechanism=Noise(calibration="theorem"))
+    return plan.release(PEOPLE.head(900), allow_other_frame=True)
+
+
 @pytest.mark.parametrize(
     ("releases", "match"),
     [
@@ -287,6 +293,7 @@ def test_from_the_table():
         (lambda: [release(), release()], PEOPLE.head(100), "another number of rows"),
         (lambda: [release(pairs=[("a", "b")])] * 2, PEOPLE.assign(group=PEOPLE["group"].replace("b", "c")), "pairs"),
         (lambda: [release(), bounded()], PEOPLE, "a column without noise"),
+        (lambda: [within(), within()], PEOPLE.head(900), "does not tell whether this is their table"),
     ],
 )
 def test_what_the_table_does_not_help(releases, frame, match):

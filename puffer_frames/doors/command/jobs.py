@@ -359,7 +359,7 @@ def _told(certificate: Certificate, /) -> dict[str, Any]:
 
 
 def _largest(certificate: Certificate) -> dict[str, float]:
-    """The largest loss that was measured for the released rows, where it is more than was asked for."""
+    """The largest loss that was measured or proved for the released rows, where it is more than was asked for."""
     found = headline(certificate)
     return {"measured_epsilon": found.epsilon, "measured_delta": found.delta} if found.exceeds else {}
 

@@ -164,7 +164,7 @@ _METRICS = {
     "rows": "Rows that were read or written.",
     "epsilon": "Epsilon that was asked for.",
     "delta": "Delta that was asked for.",
-    "loss": "Largest loss that was measured of the rows, and at least epsilon.",
+    "loss": "Largest loss that was measured or proved of the rows, and at least epsilon.",
     "step_seconds": "Seconds that a step took.",
 }
 _HEAD = f"# HELP puffer_exit_code {_METRICS['exit_code']}\n"

@@ -67,7 +67,8 @@ class Channel(Options):
         Of a channel that sees the secret: what the expected error is a mean over: all rows, or the secrets, each with
         the same weight. With "rows" the errors fall on rare secrets.
     merge_rare : int, optional
-        Labels of fewer rows than this, over all secrets, are merged into one, "other".
+        Labels of fewer rows than this, over all secrets, are merged into one, "other"; "other (merged)"
+        where a label that is not rare has that name.
     publish_matrix : bool
         Whether the certificate holds the channel, so that sums of released levels can be corrected. It holds
         statistics of every secret.

@@ -328,7 +328,8 @@ def label_column(
     """A column of labels.
 
     - `declared` (sequence of levels): All that there may be, whether they occur or not.
-    - `merge_rare`: Levels of fewer rows, over all secrets, are one level, "other".
+    - `merge_rare`: Levels of fewer rows, over all secrets, are one level, "other", or "other (merged)" beside one
+      of that name.
     Raises ArgumentError for a level that was not declared, a column of one level, and one of more than 256.
     Warns RareLevelsWarning for levels of fewer than 5 rows.
     """
@@ -347,10 +348,13 @@ def label_column(
         rows[level] = sum(int(counts[k]) for counts in found.counts.values())
     rare = {level for level in levels if level is not None and merge_rare is not None and rows[level] < merge_rare}
     inputs = [level for level in levels if level not in rare]
-    if rare and OTHER not in inputs:
-        inputs.append(OTHER)
+    other = OTHER
+    while other in inputs:  # a label of the column that is not rare stays its own
+        other += " (merged)"
+    if rare:
+        inputs.append(other)
     _check_few(inputs, levels, rows, name=name)
-    codes = {level: inputs.index(OTHER if level in rare else level) for level in levels}
+    codes = {level: inputs.index(other if level in rare else level) for level in levels}
     column = InputColumn(
         levels=tuple(inputs),
         counts={},

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from puffer_frames.certificates.build import left_out, seen, weak
+from puffer_frames.certificates.build import left_out
 from puffer_frames.certificates.facts import Prepared
 from puffer_frames.certificates.sentences import say, say_levels
 from puffer_frames.certificates.statement import Statement
@@ -125,9 +125,7 @@ def _not_covered(plan: ChannelFit, release: Release) -> Iterator[Statement]:
         yield say("channel-matrix")
     if printed := [word for word in ("expected_error", "lower_bound") if word in release.asked.publish]:
         yield say("channel-figures", figures=" and ".join(printed).replace("_", " "))
-    yield from seen(release.warnings)
-    rows = plan.protected_rows(release.rows_per_secret)
-    yield from weak(plan.request.target, rows, rows=sum(rows.values()), named=release.batch is None)
+    yield from release.cautions(plan)
     rare = plan.column.rare(len(plan.request.secret) if plan.request.apart else 1)
     if plan.column.codes is not None and rare:
         yield say("rare-levels", levels=f"{len(rare):,}", fewest=RARE)

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import starmap
 from typing import Any, cast
 
-from puffer_frames.certificates.build import left_out, of_choices, seen, weak
+from puffer_frames.certificates.build import left_out, of_choices
 from puffer_frames.certificates.facts import CELLS, Facts, Joint, RowsOfUnit, ends_text
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.sentences import say
@@ -241,7 +241,7 @@ class ReleaseFacts:
 
 def release_statements(facts: ReleaseFacts, /) -> tuple[Statement, ...]:
     """What the guarantee of a release rests on and leaves out."""
-    parts = (_assumed, _composition, _seen, _losses, _wider, _kept_and_dropped, _done)
+    parts = (_assumed, _composition, _cautions, _losses, _wider, _kept_and_dropped, _done)
     return tuple(statement for part in parts for statement in part(facts))
 
 
@@ -355,11 +355,8 @@ def _composition(facts: ReleaseFacts) -> Iterator[Statement]:
         yield say("other-knowledge")
 
 
-def _seen(facts: ReleaseFacts) -> Iterator[Statement]:
-    yield from seen(facts.release.warnings)
-    rows_per_secret = facts.plan.protected_rows(facts.release.rows_per_secret)
-    rows, named = sum(rows_per_secret.values()), facts.batch is None
-    yield from weak(facts.request.target, rows_per_secret, rows=rows, named=named)
+def _cautions(facts: ReleaseFacts) -> Iterator[Statement]:
+    return facts.release.cautions(facts.plan)
 
 
 def _losses(facts: ReleaseFacts) -> Iterator[Statement]:

@@ -570,12 +570,17 @@ def _new_levels(plan: NoiseFit, seen: RowsSeen) -> Iterator[Finding]:
             yield finding("new level", name, f"{len(new)} levels", rows, verdict=REFUSED)
 
 
+def _check(plan: NoiseFit) -> str:
+    """What a loss is of: one row where the rows of a unit share epsilon."""
+    return "loss of a row" if plan.request.repeats.shares > 1 else "loss"
+
+
 def _losses(plan: NoiseFit, batch: Batch) -> Iterator[Finding]:
     """Under the frequencies of the rows themselves, which decide: of each column, or of whole rows."""
     target, columns = target_of(plan), list(plan.choices)
     of_rows = plan.is_joint or bool(plan.levels)
     limit = target.delta or target.share(1 if of_rows else len(columns)).epsilon
-    wider = [name for name in columns if name in batch.ranges]
+    wider, check = [name for name in columns if name in batch.ranges], _check(plan)
     exceeded = set(batch.exceeded) - set(wider)
     for name in [", ".join(plan.request.public)] if of_rows else columns:
         measured = batch.observed.get(columns[0] if of_rows else name)
@@ -583,7 +588,7 @@ def _losses(plan: NoiseFit, batch: Batch) -> Iterator[Finding]:
         figure = math.nan if measured is None else measured.loss(delta=target.delta).upper
         if measured is not None or more:
             beyond = more or (bool(wider) and figure > limit)
-            yield finding("loss", name, "empirical", figure, limit=limit, verdict=RECALIBRATE if beyond else WITHIN)
+            yield finding(check, name, "empirical", figure, limit=limit, verdict=RECALIBRATE if beyond else WITHIN)
     for name in wider:
         most = plan.request.target.most / len(columns)
         yield finding("range", name, "any law", batch.ranges[name], limit=most, verdict=RECALIBRATE)
@@ -607,7 +612,8 @@ def _other_beliefs(plan: NoiseFit, whole: RowsSeen) -> Iterator[Finding]:
             engine = belief_loss(laws, pairs=pairs, noise=noise, rows=plan.request.repeats.measured)
             found = measure(engine, scale, asked)[0]
             verdict = WITHIN if found.confirms(asked) else BEYOND
-            yield finding("loss", name, belief, found.loss(delta=asked.delta).upper, limit=asked.most, verdict=verdict)
+            figure = found.loss(delta=asked.delta).upper
+            yield finding(_check(plan), name, belief, figure, limit=asked.most, verdict=verdict)
 
 
 def _learned_anew(

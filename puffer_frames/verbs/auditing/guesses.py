@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.certificates.record import Certificate
+from puffer_frames.certificates.text import headline, on_own_range
 from puffer_frames.numbers.presentation import lower_text, plain, upper_text
 from puffer_frames.numbers.rounding import share_at_least, share_at_most
 from puffer_frames.numbers.threads import one_blas_thread
@@ -142,11 +143,15 @@ def claimed(certificate: Certificate, /) -> tuple[float, float] | None:
     """Epsilon and delta that the certificate says of the observed frequencies of these rows; None where it says none.
 
     The guarantee is under its beliefs. Where the observed law of these rows is none of them, what was measured of it
-    counts.
+    counts; of rows that are not those of the plan that is said where it is more.
     """
     facts = certificate.facts
-    other = facts.other_rows or facts.exceeds or facts.unmeasured
-    if facts.joint == "rule" or ("empirical" in certificate.beliefs and not other):
+    if on_own_range(certificate):
+        most = headline(certificate)
+        return most.epsilon, most.delta
+    within = facts.other_rows and not certificate.table  # where it was measured
+    own = "empirical" in certificate.beliefs and not (facts.unmeasured or facts.other_rows)
+    if not facts.exceeds and (facts.joint == "rule" or within or own):
         return certificate.epsilon, certificate.delta
     if not certificate.observed or set(certificate.observed) < set(certificate.scales) or facts.unmeasured:
         return None

@@ -541,10 +541,16 @@ def _are_coupled(certificates: Sequence[Certificate]) -> bool:
 def _check_table(certificate: Certificate, joint: JointCounts, pairs: Pairs) -> None:
     """Raise CalibrationError where a release has measured another loss than these rows have at its scales.
 
-    The brackets of one loss meet. The brackets of another table with as many rows may meet, too.
+    The brackets of one loss meet. The brackets of another table with as many rows may meet, too. Rows that are not
+    those of the plan have no loss to be known by.
     """
     for names in [certificate.public] if certificate.facts.whole_rows else [(name,) for name in certificate.public]:
         stored, places = certificate.observed.get(names[0]), [joint.columns.index(name) for name in names]
+        if stored is None and certificate.facts.other_rows:
+            raise _refused(
+                "a release by a plan of other rows, whose certificate does not tell whether this is their table",
+                hint="Calibrate these rows, all columns in one plan, and release them again.",
+            )
         if stored is None:
             continue
         counts = {secret: (rows[:, places], often) for secret, (rows, often) in joint.counts.items()}

@@ -175,8 +175,8 @@ class Plan(Printed):
             As in `puffer_frames.privatize`.
         allow_other_frame : bool
             Release a frame with other rows than those calibrated on; the guarantee is then under the beliefs
-            learned from the first frame. The loss under the frequencies of the new rows is measured, and is in the
-            certificate.
+            learned from the first frame. The loss under the frequencies of the new rows is measured; the certificate
+            says that it is not beyond what was asked for, and nothing else that depends on the secrets of these rows.
         allow_drift : bool
             Release such a frame even where that loss is more than was asked for; the certificate says so.
 
@@ -212,7 +212,14 @@ class Plan(Printed):
             raise drifted(batch, fitted.target, moved=moved, more="" if moved else more_rows(request, self.kinds))
         counts = fitted.rows_of(seen)
         return release_rows(
-            fitted, rows, asked, drawing, frame=frame, rows_per_secret=counts, batch=batch, unproved=unproved
+            fitted,
+            rows,
+            asked,
+            drawing,
+            frame=frame,
+            rows_per_secret=counts,
+            batch=None if batch is None else batch.excess(),
+            unproved=unproved,
         )
 
     refine = short_traceback(refine_release)
@@ -233,7 +240,8 @@ class Plan(Printed):
             figure, and `print` shows them:
 
             - "loss": under the frequencies of these rows, at the scales of the plan, which decides; and under its other
-              beliefs as these rows give them, which does not: "fitted", "population", ...
+              beliefs as these rows give them, which does not: "fitted", "population", ... "loss of a row" where the
+              rows of a unit share epsilon: the limit is the share of one.
             - "new secret", "new level", "new stratum": rows that no release of the plan can have.
             - "rows": of each secret, and how many the table of the plan has.
             - "drift": the Kolmogorov-Smirnov distance of the law of a column given a secret to that of the plan (of
