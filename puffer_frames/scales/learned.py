@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import ClassVar, TypeAlias, cast
@@ -295,7 +295,7 @@ class Bootstrap(LearnedBelief):
         del bounds
         rng = np.random.default_rng(int(self.seed))
         resamples = [
-            observed_belief({secret: _resampled(pair, rng) for secret, pair in counts.items()}, radius=radius)
+            observed_belief({secret: resampled(pair, rng) for secret, pair in counts.items()}, radius=radius)
             for _ in range(int(self.resamples))
         ]
         # the rows of a cell that are drawn have another mean than all of its rows
@@ -319,15 +319,7 @@ class OtherTable(LearnedBelief):
     def laws(self, counts: Mapping[Secret, Counts], /, *, bounds: Bounds | None, radius: float) -> Laws:
         """Its frequencies; raises ArgumentError where it lacks a secret of a protected pair."""
         del radius
-        missing = next((secret for secret in counts if secret not in self.counts), None)
-        if missing is not None:
-            raise ArgumentError(
-                "a frame among the beliefs",
-                rule="one with every secret of the protected pairs",
-                got=f"one without {missing!r}",
-                hint="List the pairs to protect without this secret, or leave the frame out.",
-            )
-        own = {secret: self.counts[secret] for secret in counts}
+        own = of_secrets(self.counts, counts)
         found = {secret: (middles(values, self.radius), often) for secret, (values, often) in own.items()}
         if bounds is not None:
             found = {secret: (values.clip(*bounds), often) for secret, (values, often) in found.items()}
@@ -336,6 +328,19 @@ class OtherTable(LearnedBelief):
     @property
     def words(self) -> str:
         return "the frequencies of another table"
+
+
+def of_secrets(counts: Mapping[Secret, Counts], secrets: Iterable[Secret], /) -> dict[Secret, Counts]:
+    """What another table has of these secrets; raises ArgumentError where it lacks one."""
+    missing = next((secret for secret in secrets if secret not in counts), None)
+    if missing is not None:
+        raise ArgumentError(
+            "a frame among the beliefs",
+            rule="one with every secret of the protected pairs",
+            got=f"one without {missing!r}",
+            hint="List the pairs to protect without this secret, or leave the frame out.",
+        )
+    return {secret: counts[secret] for secret in secrets}
 
 
 def replaced_rows(probability: str, /) -> str:
@@ -353,7 +358,8 @@ def _is_share(share: object) -> bool:
     return number and _LEAST_SHARE <= as_float(cast(float, share)) <= 1
 
 
-def _resampled(pair: Counts, rng: np.random.Generator) -> Counts:
+def resampled(pair: Counts, rng: np.random.Generator, /) -> Counts:
+    """As many draws of the values, or rows, by their frequencies."""
     values, often = pair
     total = int(often.sum())
     drawn = rng.multinomial(total, often / total)

@@ -21,7 +21,7 @@ from puffer_frames.numbers.rounding import up
 from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT, Theorem
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
-from puffer_frames.priors.summary import JointCounts, JointRows, Summary
+from puffer_frames.priors.summary import JointCounts, Summary
 from puffer_frames.scales.choice import Choice, require_noise
 from puffer_frames.scales.joint.coupled import (
     EMPIRICAL,
@@ -199,7 +199,8 @@ def bounded_labels(joint: JointCounts, share: Target, /) -> dict[str, Choice]:
     for k in joint.labels:
         name, scale = joint.columns[k], up(1 / Fraction(share.epsilon)) if varies_in((joint,), k) else 0.0
         priors = {secret: prior_of(rows, k) for secret, rows in joint.counts.items()}
-        alone = JointCounts(columns=(name,), labels={0: joint.labels[k]}, counts=_only(joint, k))
+        counts = {secret: (prior.means[:, None], prior.levels[0]) for secret, prior in priors.items()}
+        alone = JointCounts(columns=(name,), labels={0: joint.labels[k]}, counts=counts)
         loss, _ = measured(alone, [scale], share, pairs="all", enough=0.0)
         if scale:  # the log-ratio of any two rows of the table of probabilities is at most 1 / scale
             most = Bracket(
@@ -314,15 +315,6 @@ def _unit_of(joint: JointCounts, column: int) -> float:
     if column not in joint.labels:
         return _spread(values, counts)
     return float(1 - np.bincount(values.astype(np.intp), weights=counts).max() / counts.sum())
-
-
-def _only(joint: JointCounts, column: int) -> dict[Secret, JointRows]:
-    """The counts of one column."""
-    found = {}
-    for secret, (points, counts) in joint.counts.items():
-        values, codes = np.unique(points[:, column], return_inverse=True)
-        found[secret] = values[:, None], np.bincount(codes.ravel(), weights=counts).astype(np.int64)
-    return found
 
 
 def _bounds_of(
