@@ -72,11 +72,9 @@ def believed_chains(
 
 def as_population(chain: object, /) -> Population | None:
     """What an argument says of a population; None for another argument."""
-    return (
-        Population()
-        if isinstance(chain, str) and chain == POPULATION
-        else (chain if isinstance(chain, Population) else None)
-    )
+    if isinstance(chain, str) and chain == POPULATION:
+        return Population()
+    return chain if isinstance(chain, Population) else None
 
 
 def _transitions(rows: SeriesRows) -> IndexArray:
