@@ -117,7 +117,7 @@ def bernoulli_exact_scale(
     epsilon = check_epsilon(epsilon)
     checked = pairs_of(priors, pairs)
     low, high = _two_values(priors)
-    p = {secret: _probability(prior, high) for secret, prior in priors.items()}
+    p = {s: Fraction(int(prior.levels[0][prior.means == high].sum()), prior.levels[1]) for s, prior in priors.items()}
     compared = [(min(p.values()), max(p.values()))] if checked == "all" else [(p[a], p[b]) for a, b in checked]
     width = subtract_up(high, low)
     return max(_closed_form(min(pair), max(pair), epsilon=epsilon, width=width) for pair in compared)
@@ -146,9 +146,3 @@ def _two_values(priors: Mapping[Secret, Prior]) -> tuple[float, float]:
             hint='Use Noise(theorem="kantorovich"), or "auto".',
         )
     return float(values[0]), float(values[1])
-
-
-def _probability(prior: Prior, value: float) -> Fraction:
-    levels, total = prior.levels
-    at = np.flatnonzero(prior.means == value)
-    return Fraction(int(levels[at[0]]), total) if at.size else Fraction(0)

@@ -14,7 +14,7 @@ from puffer_frames.numbers.presentation import lower_text
 from puffer_frames.papers.quilt.scales import Chain
 from puffer_frames.priors.law_set import confidence_left
 from puffer_frames.priors.markov import MarkovChain, chains_not_refuted, estimate_transition
-from puffer_frames.priors.prior import FloatArray, IndexArray
+from puffer_frames.priors.prior import IndexArray
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.learned import POPULATION, Population
 
@@ -118,8 +118,7 @@ def _initial(initial: str | ArrayLike, rows: SeriesRows, *, floor: float | None)
                 hint='Leave initial out for "stationary", or give the law of the first state.',
             )
         least = 1.0 / max(int(first.sum()), first.size) if floor is None else _floor(floor, first.size)
-        law: FloatArray = estimate_transition(first[None], floor=least)[0]
-        return law
+        return estimate_transition(first[None], floor=least)[0]
     return initial
 
 
