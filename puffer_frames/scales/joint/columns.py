@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -111,8 +110,8 @@ def choose_jointly(
         floors = [_least_scale((whole, *tables), k, epsilon=target.epsilon) for k in varies]
         start = None if near is None else [near[joint.columns[k]] for k in varies]
         levels = levels_of(whole, varies)
-        solve = _coupled if coupled else partial(_solved, list(covered.values()), bounds, levels)
-        found = solve(tables, varies, held_to, rows, pairs=pairs, weights=rates, floors=floors, near=start)
+        sought: dict[str, Any] = {"pairs": pairs, "weights": rates, "floors": floors, "near": start}
+        found = _solved(coupled, list(covered.values()), bounds, levels, tables, varies, held_to, rows, **sought)
         scales |= {joint.columns[k]: scale for k, scale in zip(varies, found.scales, strict=True)}
         by_delta = found.by_delta
     listed = list(scales.values())
@@ -253,6 +252,7 @@ def check_weights(weights: object, /, *, columns: Sequence[str]) -> dict[str, fl
 
 
 def _solved(
+    coupled: bool,
     beliefs: Sequence[JointBelief],
     bounds: Mapping[int, Bounds],
     levels: Mapping[int, int],
@@ -267,7 +267,11 @@ def _solved(
     floors: Sequence[float],
     near: Sequence[float] | None,
 ) -> JointScales:
-    """Scales under each of some beliefs."""
+    """Scales under each of some beliefs; those that rest on a coupling of whole rows are pure."""
+    if coupled:
+        epsilon = target.share(rows).epsilon
+        wide = coupled_scales(tables, varies, epsilon=epsilon, pairs=pairs, weights=weights, floors=floors, near=near)
+        return JointScales(scales=wide, loss=Bracket(lower=0.0, upper=epsilon))
     first, shares = tables[0], beliefs[0].shares
     laws: dict[Secret, JointLaw] = laws_of(first, varies)
     if len(tables) > 1:
@@ -289,24 +293,6 @@ def _solved(
         near=near,
         wrong=None if shares is None else wrong_rows(shares, bounds, first, varies),
     )
-
-
-def _coupled(
-    tables: Sequence[JointCounts],
-    varies: Sequence[int],
-    target: Target,
-    rows: int,
-    /,
-    *,
-    pairs: Pairs,
-    weights: Sequence[float],
-    floors: Sequence[float],
-    near: Sequence[float] | None,
-) -> JointScales:
-    """Scales that rest on a coupling of whole rows: pure."""
-    epsilon = target.share(rows).epsilon
-    found = coupled_scales(tables, varies, epsilon=epsilon, pairs=pairs, weights=weights, floors=floors, near=near)
-    return JointScales(scales=tuple(found), loss=Bracket(lower=0.0, upper=epsilon))
 
 
 def _unit_of(joint: JointCounts, column: int) -> float:
