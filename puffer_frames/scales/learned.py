@@ -17,15 +17,13 @@ from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import as_float
 from puffer_frames.priors.law_set import LawSet, confidence_left, rank_band
 from puffer_frames.priors.prior import Prior, Secret, middles, observed_priors
-from puffer_frames.priors.summary import Counts, extent_of, in_parts, in_wider_cells
+from puffer_frames.priors.summary import Counts, extent_of, in_wider_cells
 
 Belief: TypeAlias = Mapping[Secret, Prior]
 """One law per secret."""
 
 MOST_ENTRIES = 1 << 23
 """Secrets times cells are about so many at most."""
-_FEW_CELLS = 1 << 24
-"""The most cells that are marked in a table; of more, those that hold values are sorted."""
 
 
 def observed_belief(counts: Mapping[Secret, Counts], /, *, radius: float) -> Belief:
@@ -39,24 +37,12 @@ def _merged(counts: Mapping[Secret, Counts], /, *, radius: float) -> tuple[Mappi
     low, high = extent_of(counts, radius=radius)
     cells = (high - low) / (2 * radius) if radius else 0.0
     if len(counts) * cells > MOST_ENTRIES:  # of which a column in clusters or with an outlier fills few
-        cells = _filled(counts, low, 2 * radius, most=cells)
+        cells = np.unique(np.floor(np.concatenate([values for values, _ in counts.values()]) / (2 * radius))).size
     times = math.ceil(len(counts) * cells / MOST_ENTRIES)
     if times <= 1:
         return counts, radius
     wider = radius * 2.0 ** math.ceil(math.log2(times))
     return in_wider_cells(counts, radius=wider), wider
-
-
-def _filled(counts: Mapping[Secret, Counts], low: float, width: float, /, *, most: float) -> int:
-    """How many cells hold values, of so many from the lowest one on."""
-    first = math.floor(low / width)
-    if most > _FEW_CELLS:
-        return int(np.unique(np.floor(np.concatenate([values for values, _ in counts.values()]) / width)).size)
-    held = np.zeros(int(most) + 2, dtype=bool)
-    for secrets in in_parts(counts):
-        keys = np.floor(np.concatenate([counts[secret][0] for secret in secrets]) / width) - first
-        held[keys.astype(np.intp)] = True
-    return int(held.sum())
 
 
 POPULATION = "population"
