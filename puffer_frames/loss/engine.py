@@ -26,7 +26,7 @@ from puffer_frames.noise.stable_shape import stable_shape
 from puffer_frames.numbers.arguments import check_epsilon, check_scale
 from puffer_frames.priors.law_set import LawSet
 from puffer_frames.priors.pairs import Pair, Pairs
-from puffer_frames.priors.prior import Prior, Secret, all_at_middles, check_priors
+from puffer_frames.priors.prior import Prior, Secret, check_priors
 
 
 class LargestLoss:
@@ -102,7 +102,7 @@ def privacy_loss(
     """
     if isinstance(noise, Laplace) and rows == 1 and CellMeansLoss.suits(priors):
         return CellMeansLoss(priors, pairs=pairs)
-    given, priors = priors, all_at_middles(priors)
+    given, priors = priors, {secret: prior.at_middles() for secret, prior in priors.items()}
     if pairs == "all":
         priors = _outermost_shifts(priors)
     radius = max(prior.radius for prior in priors.values())

@@ -51,9 +51,9 @@ class WorstCase:
     pair: Pair
     """The pair with the largest upper bound."""
 
-    def at_most(self) -> WorstCase:
-        """What the loss without noise says of that with some noise: it is at most as large."""
-        return WorstCase(bracket=Bracket(lower=0.0, upper=self.bracket.upper), pair=self.pair)
+    def for_scale(self, scale: float, /) -> WorstCase:
+        """What the loss without noise says of that with noise of a scale: with some it is at most as large."""
+        return WorstCase(bracket=Bracket(lower=0.0, upper=self.bracket.upper), pair=self.pair) if scale else self
 
     def as_stick(self, epsilon: float, /) -> WorstCase:
         """What this pure loss says of the hockey stick: 0 where it is at most epsilon, otherwise between 0 and 1."""

@@ -292,9 +292,8 @@ class LaplaceSetsLoss:
 
     def __init__(self, sets: Mapping[Secret, LawSet], /, *, pairs: Pairs) -> None:
         self._sets, self._pairs, self._secrets = dict(sets), pairs, list(sets)
-        ends = [(float(each.lows.min()), float(each.highs.max())) for each in sets.values()]
-        self._low, self._high = min(low for low, _ in ends), max(high for _, high in ends)
-        self.span = self._high - self._low
+        lows, highs = zip(*(each.ends for each in sets.values()), strict=True)
+        self.span: float = max(highs) - min(lows)
         if len(sets) > 2 and not self._in_one_table:
             check_pairs_of_sets(len(sets), pairs)
 

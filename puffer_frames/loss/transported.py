@@ -413,8 +413,7 @@ def _guess(found: FloatArray, grown: FloatArray, earlier: FloatArray) -> FloatAr
     left = grown * (most / (before - most)) * (1 + _BEYOND_LIMIT) + 1e-12
     if float(left.max()) > _NEAR_LIMIT:
         return None
-    guessed: FloatArray = found * np.exp(np.where(np.eye(len(found), dtype=bool), 0.0, left))
-    return guessed
+    return found * np.exp(np.where(np.eye(len(found), dtype=bool), 0.0, left))
 
 
 def _check(chains: Sequence[MarkovChain], times: int, *, given_times: bool) -> None:

@@ -16,7 +16,7 @@ from puffer_frames.noise.cells import Cells
 from puffer_frames.noise.family import ON_GRID, ROUND_UP, NoiseFamily
 from puffer_frames.noise.stream import Stream
 from puffer_frames.numbers.arguments import Target
-from puffer_frames.numbers.rounding import divide_up
+from puffer_frames.numbers.rounding import as_decimal, divide_up
 from puffer_frames.priors.prior import FloatArray
 
 DIGITS = 60
@@ -28,7 +28,7 @@ _TABLE_SPAN = 16
 def rate_of(grid: float, scale: float, /) -> Decimal:
     """The ratio grid / scale, to 60 digits."""
     with localcontext(prec=DIGITS):
-        return Decimal(Fraction(grid).numerator) / Decimal(Fraction(grid).denominator) / Decimal(scale)
+        return as_decimal(Fraction(grid)) / Decimal(scale)
 
 
 def geometric_cells(rate: Decimal, /, *, grid: float, bits: int) -> Cells:

@@ -60,6 +60,11 @@ def up(exact: Fraction | Decimal, /) -> float:
     return math.nextafter(nearest, math.inf) if Fraction(nearest) < Fraction(exact) else nearest
 
 
+def as_decimal(exact: Fraction, /) -> Decimal:
+    """A fraction to the digits of the context."""
+    return Decimal(exact.numerator) / Decimal(exact.denominator)
+
+
 def as_written(number: float, /) -> Fraction:
     """A float as the shortest decimal that is read as it, which is what was asked for: 0.1 is a tenth."""
     return Fraction(repr(float(number)))

@@ -10,7 +10,7 @@ import numpy as np
 
 from puffer_frames.errors import PriorError, short_traceback
 from puffer_frames.numbers.arguments import check_epsilon, check_found
-from puffer_frames.numbers.rounding import divide_up, subtract_up, up
+from puffer_frames.numbers.rounding import as_decimal, divide_up, subtract_up, up
 from puffer_frames.priors.pairs import pairs_of
 from puffer_frames.priors.prior import Prior, Secret
 
@@ -117,27 +117,22 @@ def bernoulli_exact_scale(
     epsilon = check_epsilon(epsilon)
     checked = pairs_of(priors, pairs)
     low, high = _two_values(priors)
-    p = {secret: _probability(prior, high) for secret, prior in priors.items()}
+    p = {s: Fraction(int(prior.levels[0][prior.means == high].sum()), prior.levels[1]) for s, prior in priors.items()}
     compared = [(min(p.values()), max(p.values()))] if checked == "all" else [(p[a], p[b]) for a, b in checked]
     width = subtract_up(high, low)
     return max(_closed_form(min(pair), max(pair), epsilon=epsilon, width=width) for pair in compared)
 
 
 def _closed_form(p: Fraction, q: Fraction, *, epsilon: float, width: float) -> float:
-    with localcontext() as context:
-        context.prec = 50
+    with localcontext(prec=50):
         e = Decimal(epsilon).exp()
-        low, high = _decimal(p), _decimal(q)
+        low, high = as_decimal(p), as_decimal(q)
         candidates = []
         if high > e * low:
             candidates.append((e * (1 - low) - (1 - high)) / (high - e * low))
         if 1 - low > e * (1 - high):
             candidates.append((e * high - low) / ((1 - low) - e * (1 - high)))
         return up(Decimal(width) / min(candidates).ln()) if candidates else 0.0
-
-
-def _decimal(fraction: Fraction) -> Decimal:
-    return Decimal(fraction.numerator) / Decimal(fraction.denominator)
 
 
 def _two_values(priors: Mapping[Secret, Prior]) -> tuple[float, float]:
@@ -151,9 +146,3 @@ def _two_values(priors: Mapping[Secret, Prior]) -> tuple[float, float]:
             hint='Use Noise(theorem="kantorovich"), or "auto".',
         )
     return float(values[0]), float(values[1])
-
-
-def _probability(prior: Prior, value: float) -> Fraction:
-    levels, total = prior.levels
-    at = np.flatnonzero(prior.means == value)
-    return Fraction(int(levels[at[0]]), total) if at.size else Fraction(0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Protocol
 
 from puffer_frames.errors import ArgumentError
@@ -86,24 +85,16 @@ PUBLISHED_FOR = Laplace()
 
 def _pure(published: Callable[..., float], /) -> PublishedScale:
     """A condition for pure privacy, which is more than any delta."""
-    return partial(_for_epsilon, published)
-
-
-def _for_epsilon(
-    published: Callable[..., float], priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs
-) -> float:
-    return published(priors, epsilon=target.epsilon, pairs=pairs)
+    return lambda priors, target, /, *, pairs: published(priors, epsilon=target.epsilon, pairs=pairs)
 
 
 def _with_delta(published: Callable[..., float], /) -> PublishedScale:
     """A condition that does not exist without a delta."""
-    return partial(_for_delta, published)
 
+    def scale(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float | None:
+        return published(priors, epsilon=target.epsilon, delta=target.delta, pairs=pairs) if target.delta else None
 
-def _for_delta(
-    published: Callable[..., float], priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs
-) -> float | None:
-    return published(priors, epsilon=target.epsilon, delta=target.delta, pairs=pairs) if target.delta else None
+    return scale
 
 
 _kantorovich = _pure(kantorovich_scale)

@@ -464,8 +464,7 @@ def component_plan(p: Prior, q: Prior, /) -> FloatArray:
     found = scipy.optimize.linprog(
         cost, A_eq=sums[:-1], b_eq=np.concatenate([p.weights, q.weights])[:-1], method="highs-ds"
     )
-    plan: FloatArray = np.asarray(found.x, dtype=np.float64).reshape(rows, columns)
-    return plan
+    return np.asarray(found.x, dtype=np.float64).reshape(rows, columns)
 
 
 @short_traceback

@@ -6,14 +6,13 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal, localcontext
-from fractions import Fraction
 
 import numpy as np
 
 from puffer_frames.errors import ArgumentError, CalibrationError, PriorError, short_traceback
 from puffer_frames.numbers.arguments import check_epsilon, check_found, check_number, check_probability
 from puffer_frames.numbers.presentation import upper_text
-from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, divide_up, root_from_below, subtract_up, up
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, as_decimal, divide_up, root_from_below, subtract_up, up
 from puffer_frames.papers.gaussian import tau_star
 from puffer_frames.priors.pairs import check_priors_of
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
@@ -385,7 +384,7 @@ def bernoulli_presence_scale(p: float, /, *, epsilon: float) -> float:
     if share == 0:
         return 0.0
     with localcontext(prec=50):
-        one = _decimal(share)
+        one = as_decimal(share)
         return up(1 / ((Decimal(epsilon).exp() - (1 - one)) / one).ln())
 
 
@@ -435,8 +434,4 @@ def bernoulli_neighbour_scale(p: float, q: float, /, *, epsilon: float) -> float
     ratio = first / (second - first) if first < second else (1 - first) / (first - second)
     with localcontext(prec=50):
         e = Decimal(epsilon).exp()
-        return up(1 / (e + (e - 1) * _decimal(ratio)).ln())
-
-
-def _decimal(fraction: Fraction) -> Decimal:
-    return Decimal(fraction.numerator) / Decimal(fraction.denominator)
+        return up(1 / (e + (e - 1) * as_decimal(ratio)).ln())

@@ -287,19 +287,6 @@ def check_priors(priors: Iterable[object], /) -> None:
             )
 
 
-def all_at_middles(priors: Mapping[Secret, Prior], /) -> dict[Secret, Prior]:
-    """`Prior.at_middles` of each, of many with cells of one width at once."""
-    radius = {prior.radius for prior in priors.values()}
-    if len(radius) > 1 or not all(prior.in_cells for prior in priors.values()):
-        return {secret: prior.at_middles() for secret, prior in priors.items()}
-    ends = np.cumsum([prior.means.size for prior in priors.values()]).tolist()
-    means = middles(np.concatenate([prior.means for prior in priors.values()]), radius.pop())
-    return {
-        secret: Prior(weights=p.weights, means=means[a:b], stds=p.stds, levels=p.levels, radius=p.radius)
-        for (secret, p), a, b in zip(priors.items(), [0, *ends], ends, strict=False)
-    }
-
-
 def middles(values: FloatArray, radius: float, /) -> FloatArray:
     """Middles of the cells that hold the values, of twice the radius; the values themselves where it is 0."""
     return (np.floor(values / (2 * radius)) + 0.5) * (2 * radius) if radius else values

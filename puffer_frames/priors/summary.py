@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, TypeAlias, cast
@@ -84,25 +84,15 @@ def extent_of(counts: Mapping[Secret, Counts], /, *, radius: float) -> tuple[flo
 def in_wider_cells(counts: Mapping[Secret, Counts], /, *, radius: float) -> dict[Secret, Counts]:
     """Values of each secret, ascending, and how often each occurs, by cells of twice the radius, or equal values for 0.
 
-    The sums of many secrets are found at once.
+    The sums of many secrets are found at once: of about so many values that arrays of them stay in the cache.
     """
-    found = dict[Secret, Counts]()
-    for secrets in in_parts(counts):
-        found |= _in_wider_cells({secret: counts[secret] for secret in secrets}, radius=radius)
-    return found
-
-
-def in_parts(counts: Mapping[Secret, Counts], /) -> Iterator[list[Secret]]:
-    """The secrets, some at a time: about so many values that arrays of them stay in the cache."""
-    part, size = list[Secret](), 0
-    for secret, (values, _) in counts.items():
-        part.append(secret)
-        size += values.size
+    found, part, size = dict[Secret, Counts](), dict[Secret, Counts](), 0
+    for secret, own in counts.items():
+        part[secret], size = own, size + own[0].size
         if size >= _CACHED:
-            yield part
-            part, size = [], 0
-    if part:
-        yield part
+            found |= _in_wider_cells(part, radius=radius)
+            part, size = {}, 0
+    return found | _in_wider_cells(part, radius=radius) if part else found
 
 
 def _in_wider_cells(counts: Mapping[Secret, Counts], *, radius: float) -> dict[Secret, Counts]:

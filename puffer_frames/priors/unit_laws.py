@@ -137,9 +137,6 @@ def _are_few(moves: NDArray[Any], copies: int, *, most: int) -> bool:
 _KEYS = 2**62
 """Keys of several rows are below it, so that they are 64-bit integers."""
 
-_SPREAD = 4
-"""Keys below so many times their number are looked up in a table."""
-
 
 def first_of_equals(cells: IndexArray, starts: IndexArray, width: int, /) -> IndexArray:
     """Numbers of the units whose rows are not those of an earlier one, ascending.
@@ -164,17 +161,8 @@ def first_of_equals(cells: IndexArray, starts: IndexArray, width: int, /) -> Ind
                     break
             keys = keys * width + cells[starts[units] + row]
             most *= width
-        first.append(units[_first_places(keys, most)])
+        first.append(units[np.unique(keys, return_index=True)[1]])
     return np.sort(np.concatenate(first))
-
-
-def _first_places(keys: IndexArray, most: int) -> IndexArray:
-    """The first place of each key; keys are below `most`."""
-    if most > _SPREAD * keys.size:
-        return np.unique(keys, return_index=True)[1]
-    places = np.full(most, -1, dtype=np.intp)
-    places[keys[::-1]] = np.arange(keys.size)[::-1]  # the first place is written last
-    return places[places >= 0]
 
 
 def rows_of(units: IndexArray, starts: IndexArray, /) -> tuple[IndexArray, IndexArray]:

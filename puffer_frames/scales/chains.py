@@ -14,7 +14,7 @@ from puffer_frames.numbers.presentation import lower_text
 from puffer_frames.papers.quilt.scales import Chain
 from puffer_frames.priors.law_set import confidence_left
 from puffer_frames.priors.markov import MarkovChain, chains_not_refuted, estimate_transition
-from puffer_frames.priors.prior import FloatArray, IndexArray
+from puffer_frames.priors.prior import IndexArray
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.learned import POPULATION, Population
 
@@ -72,11 +72,9 @@ def believed_chains(
 
 def as_population(chain: object, /) -> Population | None:
     """What an argument says of a population; None for another argument."""
-    return (
-        Population()
-        if isinstance(chain, str) and chain == POPULATION
-        else (chain if isinstance(chain, Population) else None)
-    )
+    if isinstance(chain, str) and chain == POPULATION:
+        return Population()
+    return chain if isinstance(chain, Population) else None
 
 
 def _transitions(rows: SeriesRows) -> IndexArray:
@@ -120,8 +118,7 @@ def _initial(initial: str | ArrayLike, rows: SeriesRows, *, floor: float | None)
                 hint='Leave initial out for "stationary", or give the law of the first state.',
             )
         least = 1.0 / max(int(first.sum()), first.size) if floor is None else _floor(floor, first.size)
-        law: FloatArray = estimate_transition(first[None], floor=least)[0]
-        return law
+        return estimate_transition(first[None], floor=least)[0]
     return initial
 
 

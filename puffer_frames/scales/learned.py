@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import ClassVar, TypeAlias, cast
@@ -17,15 +17,13 @@ from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import as_float
 from puffer_frames.priors.law_set import LawSet, confidence_left, rank_band
 from puffer_frames.priors.prior import Prior, Secret, middles, observed_priors
-from puffer_frames.priors.summary import Counts, extent_of, in_parts, in_wider_cells
+from puffer_frames.priors.summary import Counts, extent_of, in_wider_cells
 
 Belief: TypeAlias = Mapping[Secret, Prior]
 """One law per secret."""
 
 MOST_ENTRIES = 1 << 23
 """Secrets times cells are about so many at most."""
-_FEW_CELLS = 1 << 24
-"""The most cells that are marked in a table; of more, those that hold values are sorted."""
 
 
 def observed_belief(counts: Mapping[Secret, Counts], /, *, radius: float) -> Belief:
@@ -39,24 +37,12 @@ def _merged(counts: Mapping[Secret, Counts], /, *, radius: float) -> tuple[Mappi
     low, high = extent_of(counts, radius=radius)
     cells = (high - low) / (2 * radius) if radius else 0.0
     if len(counts) * cells > MOST_ENTRIES:  # of which a column in clusters or with an outlier fills few
-        cells = _filled(counts, low, 2 * radius, most=cells)
+        cells = np.unique(np.floor(np.concatenate([values for values, _ in counts.values()]) / (2 * radius))).size
     times = math.ceil(len(counts) * cells / MOST_ENTRIES)
     if times <= 1:
         return counts, radius
     wider = radius * 2.0 ** math.ceil(math.log2(times))
     return in_wider_cells(counts, radius=wider), wider
-
-
-def _filled(counts: Mapping[Secret, Counts], low: float, width: float, /, *, most: float) -> int:
-    """How many cells hold values, of so many from the lowest one on."""
-    first = math.floor(low / width)
-    if most > _FEW_CELLS:
-        return int(np.unique(np.floor(np.concatenate([values for values, _ in counts.values()]) / width)).size)
-    held = np.zeros(int(most) + 2, dtype=bool)
-    for secrets in in_parts(counts):
-        keys = np.floor(np.concatenate([counts[secret][0] for secret in secrets]) / width) - first
-        held[keys.astype(np.intp)] = True
-    return int(held.sum())
 
 
 POPULATION = "population"
@@ -295,7 +281,7 @@ class Bootstrap(LearnedBelief):
         del bounds
         rng = np.random.default_rng(int(self.seed))
         resamples = [
-            observed_belief({secret: _resampled(pair, rng) for secret, pair in counts.items()}, radius=radius)
+            observed_belief({secret: resampled(pair, rng) for secret, pair in counts.items()}, radius=radius)
             for _ in range(int(self.resamples))
         ]
         # the rows of a cell that are drawn have another mean than all of its rows
@@ -319,15 +305,7 @@ class OtherTable(LearnedBelief):
     def laws(self, counts: Mapping[Secret, Counts], /, *, bounds: Bounds | None, radius: float) -> Laws:
         """Its frequencies; raises ArgumentError where it lacks a secret of a protected pair."""
         del radius
-        missing = next((secret for secret in counts if secret not in self.counts), None)
-        if missing is not None:
-            raise ArgumentError(
-                "a frame among the beliefs",
-                rule="one with every secret of the protected pairs",
-                got=f"one without {missing!r}",
-                hint="List the pairs to protect without this secret, or leave the frame out.",
-            )
-        own = {secret: self.counts[secret] for secret in counts}
+        own = of_secrets(self.counts, counts)
         found = {secret: (middles(values, self.radius), often) for secret, (values, often) in own.items()}
         if bounds is not None:
             found = {secret: (values.clip(*bounds), often) for secret, (values, often) in found.items()}
@@ -336,6 +314,19 @@ class OtherTable(LearnedBelief):
     @property
     def words(self) -> str:
         return "the frequencies of another table"
+
+
+def of_secrets(counts: Mapping[Secret, Counts], secrets: Iterable[Secret], /) -> dict[Secret, Counts]:
+    """What another table has of these secrets; raises ArgumentError where it lacks one."""
+    missing = next((secret for secret in secrets if secret not in counts), None)
+    if missing is not None:
+        raise ArgumentError(
+            "a frame among the beliefs",
+            rule="one with every secret of the protected pairs",
+            got=f"one without {missing!r}",
+            hint="List the pairs to protect without this secret, or leave the frame out.",
+        )
+    return {secret: counts[secret] for secret in secrets}
 
 
 def replaced_rows(probability: str, /) -> str:
@@ -353,7 +344,8 @@ def _is_share(share: object) -> bool:
     return number and _LEAST_SHARE <= as_float(cast(float, share)) <= 1
 
 
-def _resampled(pair: Counts, rng: np.random.Generator) -> Counts:
+def resampled(pair: Counts, rng: np.random.Generator, /) -> Counts:
+    """As many draws of the values, or rows, by their frequencies."""
     values, often = pair
     total = int(often.sum())
     drawn = rng.multinomial(total, often / total)

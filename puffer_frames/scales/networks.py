@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import combinations
 from math import gcd, nextafter
 
 import numpy as np
 
 from puffer_frames.errors import ArgumentError, CalibrationError, short_traceback
 from puffer_frames.loss.atoms.counts import CountLoss, CountsLoss, RangeLoss
-from puffer_frames.loss.atoms.recursion import Law, normalised
+from puffer_frames.loss.atoms.recursion import normalised
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, divide_up, up
 from puffer_frames.papers.catalogue import EXACT_NETWORK, MECHANISMS, PUBLISHED_FOR
 from puffer_frames.papers.quilt.networks import Counted, what_counts
 from puffer_frames.priors.network import BayesianNetwork, NetworkRange
-from puffer_frames.priors.pairs import Pair
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior
 from puffer_frames.scales.choice import Choice, measure
 from puffer_frames.scales.search import smallest_scale_of
@@ -226,17 +226,9 @@ def _loss_of_sum(
     networks: Sequence[BayesianNetwork], adds: Sequence[Sequence[IndexArray]], hidden: Hidden = ()
 ) -> CountLoss | None:
     """The loss of one sum of what the states of the nodes add; None where no node has two possible states."""
-    secrets, laws, pairs, ends = list[tuple[int, ...]](), list[Law](), list[Pair](), [0]
-    for states, law in _laws(networks, adds, hidden):
-        laws.append(normalised(law))
-        secrets += states
-        ends.append(len(secrets))
-        pairs += [(one, other) for k, one in enumerate(states) for other in states[k + 1 :]]
-    if not pairs:
-        return None
-    rows = Law(np.concatenate([law.mantissas for law in laws]), np.concatenate([law.exponents for law in laws]))
-    ends_of_nodes = np.array(ends, dtype=np.intp)
-    return CountLoss.of_times(secrets, rows, ends_of_nodes, pairs=tuple(pairs), error=_error(networks))
+    nodes = [(states, normalised(law)) for states, law in _laws(networks, adds, hidden)]
+    pairs = tuple(pair for states, _ in nodes for pair in combinations(states, 2))
+    return CountLoss.of_times(nodes, pairs=pairs, error=_error(networks)) if pairs else None
 
 
 def _loss_of_range(networks: NetworkRange, counts: ReleasedCounts, adds: IndexArray) -> RangeLoss:

@@ -274,19 +274,12 @@ def _stride(beyond: float, slope: float, before: float) -> float:
 
 
 def _never_private(beyond: float) -> CalibrationError:
+    got = "a loss that stays above epsilon at every scale tried"
+    hint = "Ask for a larger epsilon, or for fewer decimal places in delta."
     if beyond == _FAR:
-        return CalibrationError(
-            "the request",
-            rule="satisfiable by a finite scale",
-            got="a loss that is infinite, or has no bound, at every scale",
-            hint="Take Laplace noise, or priors of observed frequencies.",
-        )
-    return CalibrationError(
-        "the request",
-        rule="satisfiable by a finite scale",
-        got="a loss that stays above epsilon at every scale tried",
-        hint="Ask for a larger epsilon, or for fewer decimal places in delta.",
-    )
+        got = "a loss that is infinite, or has no bound, at every scale"
+        hint = "Take Laplace noise, or priors of observed frequencies."
+    return CalibrationError("the request", rule="satisfiable by a finite scale", got=got, hint=hint)
 
 
 def _tighten(beyond: Callable[[float], float], low: float, high: float) -> float:

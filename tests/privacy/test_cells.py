@@ -293,11 +293,9 @@ def test_noise_narrower_than_cells_is_counted_again(monkeypatch, shape, small):
     assert ("delta between 0.009" in text) is not small
 
 
-@pytest.mark.parametrize("marked", [0, 1 << 24])
-def test_cells_without_values_do_not_widen_those_of_many_secrets(monkeypatch, marked):
+def test_cells_without_values_do_not_widen_those_of_many_secrets(monkeypatch):
     """The means in a cell differ between secrets; what counts is how many cells hold values."""
     monkeypatch.setattr(learned, "MOST_ENTRIES", 1 << 12)
-    monkeypatch.setattr(learned, "_FEW_CELLS", marked)
     rng = np.random.default_rng(5)
     frame = pd.DataFrame({"group": rng.integers(0, 20, ROWS), "value": rng.integers(0, 5, ROWS) * 1e4})
     frame["value"] += rng.random(ROWS) * 0.01

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, permutations
+from itertools import combinations, pairwise, permutations
 from typing import Self
 
 import numpy as np
@@ -42,16 +42,17 @@ class CountLoss(DiscreteLoss):
     """
 
     _starts: IndexArray
+    """Where the rows of each time begin, and the end of the last."""
 
     @classmethod
     def of_times(
-        cls, secrets: Sequence[Secret], rows: Law, starts: IndexArray, /, *, pairs: tuple[Pair, ...], error: float
+        cls, times: Sequence[tuple[Sequence[Secret], Law]], /, *, pairs: tuple[Pair, ...], error: float
     ) -> Self:
-        """The laws of counts 0, 1, ... as rows; `starts` is where each time begins, and the end of the last."""
-        engine = cls.__new__(cls)
+        """From the names of the states of each time, and the law of counts 0, 1, ... of each of them."""
+        engine, rows = cls.__new__(cls), _stacked([law for _, law in times])
         positions = np.arange(rows.mantissas.shape[1], dtype=np.float64)
-        engine._prepare_table(list(secrets), positions, *rows, pairs=pairs, error=error)
-        engine._starts = starts
+        engine._prepare_table([s for states, _ in times for s in states], positions, *rows, pairs=pairs, error=error)
+        engine._starts = np.cumsum([0, *(len(states) for states, _ in times)])
         return engine
 
     def pure(self, scale: float, /) -> WorstCase:
@@ -253,10 +254,7 @@ def count_loss(
     """
     check_length(length)
     seen = np.ones(length, dtype=bool) if observed is None else observed
-    secrets: list[Secret] = []
-    laws: list[Law] = []
-    pairs: list[Pair] = []
-    ends = [0]
+    times = list[tuple[list[Secret], Law]]()
     weights = np.asarray(counted, dtype=bool)
     for number, chain in enumerate(chains):
         if isinstance(chain.initial, str) and chain.initial == "any":
@@ -269,13 +267,8 @@ def count_loss(
         start = chain.stationary if isinstance(chain.initial, str) else np.asarray(chain.initial)
         try:
             for i, (possible, law) in enumerate(_laws(chain.transition, start, weights, seen)):
-                states = [(number, i, int(s)) for s in possible]
-                if len(states) < 2:
-                    continue
-                secrets += states
-                laws.append(law)
-                ends.append(len(secrets))
-                pairs += [(states[a], states[b]) for a in range(len(states)) for b in range(a + 1, len(states))]
+                if possible.size > 1:
+                    times.append(([(number, i, int(s)) for s in possible], law))
         except TooSteepError as steep:
             raise ArgumentError(
                 "the chain",
@@ -283,11 +276,10 @@ def count_loss(
                 got="a smaller one, which floats would lose",
                 hint='Use mechanism="quilt".',
             ) from steep
-    if not pairs:
+    if not times:
         return None
-    rows = Law(np.concatenate([law.mantissas for law in laws]), np.concatenate([law.exponents for law in laws]))
-    error = count_rounding(chains, length=length)
-    return CountLoss.of_times(secrets, rows, np.array(ends, dtype=np.intp), pairs=tuple(pairs), error=error)
+    pairs = tuple(pair for states, _ in times for pair in combinations(states, 2))
+    return CountLoss.of_times(times, pairs=pairs, error=count_rounding(chains, length=length))
 
 
 def count_rounding(chains: Sequence[MarkovChain], /, *, length: int) -> float:
@@ -409,11 +401,9 @@ class WindowedCountLoss(CountLoss):
             groups = list(_groups(series, window))
         except TooSteepError:
             return None
-        secrets: list[Secret] = [(0, i, int(s)) for i, _ in groups for s in series.possible(i)]
-        ends = np.append(0, np.cumsum([law.mantissas.shape[0] for _, law in groups]))
+        times = [([(0, i, int(s)) for s in series.possible(i)], law) for i, law in groups]
         error = count_rounding([chain], length=2 * window + 1) + series.error
-        rows = _stacked([law for _, law in groups])
-        engine = cls.of_times(secrets, rows, ends.astype(np.intp), pairs=(), error=error)
+        engine = cls.of_times(times, pairs=(), error=error)
         engine._series = series
         engine.covers = max(2 * window + 1, window + len(series.laws))
         return engine

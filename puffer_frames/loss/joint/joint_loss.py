@@ -344,8 +344,6 @@ class JointLoss:
         ]
         if wrong is not None:
             self.coordinates = [wrong.lines(k, axis) for k, axis in enumerate(self.coordinates)]
-        self._lines: list[FloatArray] | None = None
-        self._placed: list[PlacedLaws] = []
         self._take(self._first_lines())
 
     @property
@@ -361,12 +359,6 @@ class JointLoss:
     def is_whole(self) -> bool:
         """Whether all coordinates are lines, so that nodes alone are exact."""
         return self.wrong is None and not self._widths.any() and all(placed.on_lines for placed in self._placed)
-
-    @property
-    def lines(self) -> list[FloatArray]:
-        """The lines of each axis."""
-        assert self._lines is not None
-        return self._lines
 
     @cached_property
     def alone(self) -> DiscreteLoss | None:
@@ -389,10 +381,9 @@ class JointLoss:
 
     def worst(self, scales: Scales, /) -> JointWorst:
         """The node of the grid with the largest loss; a lower bound, but for rounding."""
-        assert self._lines is not None
         loss, place, pair = self._worst_of_all(scales) if self._pairs is None else self._worst_of_pairs(scales)
-        where = np.unravel_index(place, [line.size for line in self._lines])
-        point = np.array([line[k] for line, k in zip(self._lines, where, strict=True)])
+        where = np.unravel_index(place, [line.size for line in self.lines])
+        point = np.array([line[k] for line, k in zip(self.lines, where, strict=True)])
         return JointWorst(point=point, pair=pair, loss=loss)
 
     def worst_pair(self, scales: Scales, /) -> Pair:
@@ -458,8 +449,7 @@ class JointLoss:
 
     def _cell_bounds(self, scales: Scales) -> FloatArray:
         """Upper bounds of the loss within each cell."""
-        assert self._lines is not None
-        cells = tuple(line.size - 1 for line in self._lines)
+        cells = tuple(line.size - 1 for line in self.lines)
         found = np.full(cells, -math.inf)
         if self._pairs is None:  # those of all secrets need not be held at once
             most = reduce(np.maximum, self._each(lambda placed: placed.bounds(scales)))
@@ -488,28 +478,19 @@ class JointLoss:
         """The densities at nodes where the replaced rows of a secret are in the farthest corner of the domain."""
         if self.wrong is None:
             return densities
-        assert self._lines is not None
-        share = self.wrong.shares[secret]
-        away = np.zeros([1] * self.columns)
-        for k, (line, scale) in enumerate(zip(self._lines, scales, strict=True)):
-            one = self.wrong.farthest(k, line) / scale
-            away = away + one.reshape([-1 if j == k else 1 for j in range(self.columns)])
+        share, axes = self.wrong.shares[secret], enumerate(zip(self.lines, scales, strict=True))
+        away = reduce(np.add.outer, [self.wrong.farthest(k, line) / scale for k, (line, scale) in axes])
         return (1 - share) * densities + share * np.exp(-away)
 
     def _between_corners(self, scales: Scales) -> FloatArray:
         """By how much 1 exceeds what is interpolated between the corners of each cell where these hold 1, at most."""
-        assert self._lines is not None
-        found = np.ones([1] * self.columns)
-        for k, (line, scale) in enumerate(zip(self._lines, scales, strict=True)):
-            if k not in self.labels:
-                one = np.cosh(np.diff(line) / (2 * scale))
-                found = found * one.reshape([-1 if j == k else 1 for j in range(self.columns)])
-        return found
+        axes = enumerate(zip(self.lines, scales, strict=True))
+        own = [np.ones(1) if k in self.labels else np.cosh(np.diff(line) / (2 * scale)) for k, (line, scale) in axes]
+        return reduce(np.multiply.outer, own)
 
     def rounding(self, scales: Scales, /) -> float:
         """Largest error of a log-ratio: sums of positive terms, each with the error of its decays and parts."""
-        assert self._lines is not None
-        steps = sum(line.size for line in self._lines)
+        steps = sum(line.size for line in self.lines)
         rows = max(law.weights.size for law in self.laws.values())
         return UNIT_ROUNDOFF * (16 * steps + 24 * self._reach(scales) + 4 * rows + 3000)
 
@@ -553,13 +534,13 @@ class JointLoss:
         self._take([np.union1d(line, [x]) for line, x in zip(self.lines, point, strict=True)])
 
     def _take(self, lines: list[FloatArray]) -> None:
-        self._lines = lines
+        self.lines = lines
+        """The lines of each axis."""
         self._placed = in_groups(self.laws.values(), lines, labels=self.labels)
 
     def _refine(self, wrong: NDArray[np.bool_], scales: Scales) -> bool:
         """Add lines through the cells whose bound is too large, across their longest side; False where none can be."""
-        assert self._lines is not None
-        lines, more = self._lines, []
+        lines, more = self.lines, []
         between = [self._refinable(k, line) for k, line in enumerate(lines)]
         places = np.argwhere(wrong)
         sides = np.stack(

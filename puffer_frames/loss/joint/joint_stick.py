@@ -107,13 +107,7 @@ class Boxes:
         return np.minimum(lower, upper), upper
 
     def _take(self, chosen: NDArray[np.bool_]) -> Boxes:
-        return replace(
-            self,
-            first=self.first[:, chosen],
-            second=self.second[:, chosen],
-            widths=self.widths[:, chosen],
-            weights=self.weights[chosen],
-        )
+        return replace(self, **{name: getattr(self, name)[..., chosen] for name in _TABLES})
 
     def _halves(self) -> Boxes:
         """Both halves of every box, across the axis along which the ratio changes most."""
@@ -158,14 +152,12 @@ def _cells(mass: FloatArray, other: FloatArray, low: FloatArray, high: FloatArra
     )
 
 
+_TABLES = ("first", "second", "widths", "weights")
+
+
 def _joined(parts: Sequence[Boxes]) -> Boxes:
-    return Boxes(
-        first=np.concatenate([part.first for part in parts], axis=1),
-        second=np.concatenate([part.second for part in parts], axis=1),
-        widths=np.concatenate([part.widths for part in parts], axis=1),
-        weights=np.concatenate([part.weights for part in parts]),
-        error=max(part.error for part in parts),
-    )
+    tables = {name: np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in _TABLES}
+    return Boxes(**tables, error=max(part.error for part in parts))
 
 
 _NEAR_ENOUGH = 1e-2

@@ -252,7 +252,7 @@ class MixtureLoss:
     def pure(self, scale: float, /) -> WorstCase:
         scale = scale / self._unit
         if 0 < scale < self._finest:
-            return self.pure(0.0).at_most()
+            return self.pure(0.0).for_scale(scale)
         curves = self._curves(scale)
 
         def of_pair(pair: Pair, floor: float) -> tuple[float, float]:
@@ -273,7 +273,7 @@ class MixtureLoss:
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
         scale = scale / self._unit
         if 0 < scale < self._finest:
-            return self.hockey_stick(0.0, epsilon=epsilon).at_most()
+            return self.hockey_stick(0.0, epsilon=epsilon).for_scale(scale)
         if not scale and (disjoint := next(filter(self._is_disjoint, self._pairs), None)):
             return WorstCase(bracket=Bracket(lower=1.0, upper=1.0), pair=disjoint)
         curves = self._curves(scale)
@@ -508,8 +508,7 @@ class ManyGaussiansLoss:
     @np.errstate(over="ignore")  # squares of very many scales are infinite
     def pure(self, scale: float, /) -> WorstCase:
         if self._is_none(scale):
-            raw = self._raw_pure()
-            return raw.at_most() if scale else raw
+            return self._raw_pure().for_scale(scale)
         guesses = self._guesses()
         tails, widest = self._largest_tail(scale / self._unit)
 
@@ -525,7 +524,7 @@ class ManyGaussiansLoss:
     @np.errstate(over="ignore")  # squares of very many scales are infinite
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
         if scale and self._is_none(scale):
-            return self.hockey_stick(0.0, epsilon=epsilon).at_most()
+            return self.hockey_stick(0.0, epsilon=epsilon).for_scale(scale)
 
         def bound(pair: PairOfBands, level: float) -> float:
             return self._positive_part(pair, scale / self._unit, epsilon, level)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,13 +63,11 @@ class Cells:
         cuts = np.sort(np.stack((roots - near, roots + near, middle)), axis=0)
         p_cuts, q_cuts = [p.at(cut) for cut in cuts], [q.at(cut) for cut in cuts]
         p_points, q_points = (self.p_left, *p_cuts, self.p_right), (self.q_left, *q_cuts, self.q_right)
-        first, *others = (
+        parts = (
             Cells(p_left=p_points[k], p_right=p_points[k + 1], q_left=q_points[k], q_right=q_points[k + 1])
             for k in range(4)
         )
-        for other in others:
-            first = first.join(other)
-        return first
+        return reduce(Cells.join, parts)
 
     def join(self, other: Cells, /) -> Cells:
         """These cells and others."""

@@ -119,8 +119,7 @@ class CoupledLoss:
 
     def pure(self, scale: float, /) -> WorstCase:
         if scale <= self.span * _NO_NOISE:
-            raw = self._raw().pure(0.0)
-            return raw.at_most() if scale else raw
+            return self._raw().pure(0.0).for_scale(scale)
         lower, upper, worst = 0.0, 0.0, self._pairs[0]
         if self._exact:
             lower, upper, worst = self._of_atoms(scale)
@@ -132,8 +131,7 @@ class CoupledLoss:
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
         if scale <= self.span * _NO_NOISE:
-            raw = self._raw().hockey_stick(0.0, epsilon=epsilon)
-            return raw.at_most() if scale else raw
+            return self._raw().hockey_stick(0.0, epsilon=epsilon).for_scale(scale)
         return self.pure(scale).as_stick(epsilon)
 
     def _is_exact(self, pair: Pair) -> bool:

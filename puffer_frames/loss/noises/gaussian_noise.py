@@ -57,15 +57,13 @@ class ManyWidenedLoss:
     def pure(self, scale: float, /) -> WorstCase:
         """Largest pure loss over the pairs: infinite, unless all priors are equal."""
         if scale <= self.span * NO_NOISE:
-            raw = self._many.pure(0.0)
-            return raw.at_most() if scale else raw
+            return self._many.pure(0.0).for_scale(scale)
         return self._many.widened(scale).pure(0.0)
 
     @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
         if scale <= self.span * NO_NOISE:
-            raw = self._many.hockey_stick(0.0, epsilon=epsilon)
-            return raw.at_most() if scale else raw
+            return self._many.hockey_stick(0.0, epsilon=epsilon).for_scale(scale)
         return self._many.widened(scale).hockey_stick(0.0, epsilon=epsilon)
 
 
@@ -177,17 +175,15 @@ def _differences(
     sizes = np.diff(np.append(begins, offsets.size))
     old: _Extended = shares.astype(np.longdouble)
     new: _Extended = node_weights.astype(np.longdouble)
-    errors = np.empty((2 * _NODES, sizes.size))
+    errors = list[_Extended]()
     unit = float(np.finfo(np.float64).eps)
     for k in range(2 * _NODES + 1):
         first, second = np.add.reduceat(old, begins), new.sum(axis=1)
         size = np.add.reduceat(np.abs(old), begins) + np.abs(new).sum(axis=1)
         rounding = ((sizes + k + _NODES) * _EXTENDED * 2.0 + 2.0 * k * unit) * size
-        if k == 2 * _NODES:
-            return errors, (size + rounding).astype(np.float64)
-        errors[k] = np.abs(first - second) + rounding
+        errors.append(np.abs(first - second) + rounding)
         old, new = old * offsets, new * nodes
-    raise AssertionError("unreachable")
+    return np.array(errors[:-1], dtype=np.float64), (size + rounding).astype(np.float64)
 
 
 MOST_ATOMS = 4096
@@ -256,8 +252,7 @@ class GaussianNoiseLoss:
     def pure(self, scale: float, /) -> WorstCase:
         """Largest pure loss over the pairs: mostly infinite, and not asked for of many atoms."""
         if scale <= self.span * NO_NOISE:
-            raw = self._raw().pure(0.0)
-            return raw.at_most() if scale else raw
+            return self._raw().pure(0.0).for_scale(scale)
         if self._discrete and max(prior.means.size for prior in self._priors.values()) > _FEW:
             return WorstCase(bracket=Bracket(lower=0.0, upper=math.inf), pair=next(iter(self._distances)))
         return self._widened(scale / self._unit).pure(0.0)
@@ -265,8 +260,7 @@ class GaussianNoiseLoss:
     @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
         if scale <= self.span * NO_NOISE:
-            raw = self._raw().hockey_stick(0.0, epsilon=epsilon)
-            return raw.at_most() if scale else raw
+            return self._raw().hockey_stick(0.0, epsilon=epsilon).for_scale(scale)
         scale = scale / self._unit
         if not self._discrete:
             return self._widened(scale).hockey_stick(0.0, epsilon=epsilon)

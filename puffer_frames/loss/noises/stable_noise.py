@@ -287,21 +287,17 @@ class StableNoiseLoss(CoupledLoss):
             return FewerNodes(weights=weights, means=atoms)
         width = math.ldexp(1.0, math.frexp(scale / _NODES_PER_SCALE)[1] - 1)
         while width < _WIDEST * scale:
-            if (secret, width) not in self._numbers:
-                self._numbers[secret, width] = int(np.count_nonzero(_begins(atoms, width)))
-            if self._numbers[secret, width] <= most:
-                if (secret, width) not in self._grouped:
-                    self._grouped[secret, width] = fewer_nodes(weights, atoms, width=width)
-                return self._grouped[secret, width]
+            if (secret, width) not in self._grouped:
+                few = np.count_nonzero(_begins(atoms, width)) <= most
+                self._grouped[secret, width] = fewer_nodes(weights, atoms, width=width) if few else None
+            if (found := self._grouped[secret, width]) is not None:
+                return found
             width *= 2.0
         return None
 
     @cached_property
-    def _numbers(self) -> dict[tuple[Secret, float], int]:
-        return {}
-
-    @cached_property
-    def _grouped(self) -> dict[tuple[Secret, float], FewerNodes]:
+    def _grouped(self) -> dict[tuple[Secret, float], FewerNodes | None]:
+        """By width of the groups; None where they are too many, of which the most is the same at every scale."""
         return {}
 
     def _by_distance(self, scale: float) -> tuple[float, Pair]:

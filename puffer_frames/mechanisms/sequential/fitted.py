@@ -203,8 +203,7 @@ class _Simulation:
         joint = self._shares[:, None] * np.exp(logs - logs.max(axis=0))
         self._mass = self._times * joint / joint.sum(axis=0)
         moves[~moves.any(axis=(1, 2))] = moves.sum(axis=0)  # a secret so rare that no row was drawn
-        found: FloatArray = moves / moves.sum(axis=(1, 2), keepdims=True)
-        return found
+        return moves / moves.sum(axis=(1, 2), keepdims=True)
 
 
 def _contexts(laws: FloatArray, most: int, rng: np.random.Generator) -> tuple[FloatArray, IndexArray]:
@@ -442,10 +441,7 @@ class TableFit(Fitted[CodedRows]):
             refitted(law, planned, seed, smoothing=options.smoothing)
             for seed in range(1, 1 + (resamples or small * _LIFTED))
         ]
-        tables = [
-            Rows(codes=other.codes, secrets=other.groups, sizes=planned.sizes, groups=planned.groups)
-            for other in seen.others
-        ]
+        tables = [replace(planned, codes=other.codes, secrets=other.groups) for other in seen.others]
         lifted += [refit(law, table, smoothing=options.smoothing) for table in tables]
         target = request.target.epsilon
         plan = make_plan(
@@ -685,16 +681,13 @@ def split(seen: CodedRows, holdout: float, /) -> tuple[Rows, Rows | None]:
 def refitted(law: NetworkLaw, rows: Rows, seed: int, /, *, smoothing: float) -> NetworkLaw:
     """The law of a bootstrap sample of the rows."""
     own = np.random.default_rng(seed).integers(len(rows.codes), size=len(rows.codes))
-    sample = Rows(codes=rows.codes[own], secrets=rows.secrets[own], sizes=rows.sizes, groups=rows.groups)
-    return refit(law, sample, smoothing=smoothing)
+    return refit(law, replace(rows, codes=rows.codes[own], secrets=rows.secrets[own]), smoothing=smoothing)
 
 
 def values_of(columns: Sequence[TableColumn], /) -> dict[str, FloatArray | None]:
     """The values of the levels of the drawn columns; None of labels."""
     return {
-        column.name: None
-        if column.edges is None
-        else np.array([np.nan if level is None else float(level) for level in column.levels])  # type: ignore[arg-type]
+        column.name: None if column.edges is None else np.array(column.levels, dtype=np.float64)
         for column in columns
         if column.source is None
     }

@@ -677,21 +677,16 @@ class FittedTable(TableFit):
         return small_frame(dict(zip(self.beliefs, losses, strict=True)), library=library_of(released))
 
 
+_PARTS = Sequential, TableColumn, SequentialPlan, Step, NetworkLaw, Tree, Kept, OtherBelief, Attack, HeldOut
+"""Records that a plan is made of."""
+
+
 class SequentialMechanism(Mechanism[CodedRows]):
     """The columns of a table are released one after another."""
 
     name = "sequential"
     options = Sequential
-    records: ClassVar[Mapping[str, type]] = {
-        "TablePlan": FittedTable,
-        **{
-            kind.__name__: kind
-            for kind in (
-                *(Sequential, TableColumn, SequentialPlan, Step, NetworkLaw, Tree),
-                *(Kept, OtherBelief, Attack, HeldOut),
-            )
-        },
-    }
+    records: ClassVar[Mapping[str, type]] = {"TablePlan": FittedTable} | {kind.__name__: kind for kind in _PARTS}
 
     def suits(self, public: Sequence[str], table: Table, /) -> bool:
         """More than a few columns."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain as one_after_another
 
 import numpy as np
@@ -100,8 +100,7 @@ def largest_ratios(log_matrix: FloatArray, doubtful: NDArray[np.bool_], /) -> Fl
         ratios[np.isnan(ratios)] = -np.inf
     if doubtful.any():
         ratios[doubtful.T[:, :, None] | doubtful.T[:, None, :]] = np.inf
-    largest: FloatArray = np.maximum(ratios.max(axis=0), _NEVER)
-    return largest
+    return np.maximum(ratios.max(axis=0), _NEVER)
 
 
 def stationary_influence(chain: MarkovChain, steps: IndexArray, /) -> Influence:
@@ -122,27 +121,20 @@ def any_start_influence(chain: MarkovChain, steps: IndexArray, /) -> Influence:
     return FixedStart(chain=chain, steps=steps).any_start()
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
 class FixedStart:
     r"""The influence in a chain whose first state has a given law, or any: the left side depends on the node.
 
     Any law is a mixture of those that know the first state, and :math:`p_i(t)/p_i(s)` is largest for one of them.
     """
 
-    chain: MarkovChain
-    steps: IndexArray
-    right: FloatArray = field(init=False)
-    _columns: FloatArray = field(init=False)
-    _logs: list[tuple[FloatArray, NDArray[np.bool_]]] = field(init=False)
-    _laws: list[tuple[FloatArray, NDArray[np.bool_]]] = field(init=False)
-    _settled: int | None = field(init=False, default=None)
-    _full: int | None = field(init=False, default=None)
-
-    def __post_init__(self) -> None:
+    def __init__(self, *, chain: MarkovChain, steps: IndexArray) -> None:
+        self.chain, self.steps = chain, steps
+        self._settled: int | None = None
+        self._full: int | None = None
         pairs = off_diagonal(self.chain.states)
         self.right = np.empty((self.steps.size, pairs[0].size))
         self._columns = np.empty_like(self.right)
-        self._logs = []
+        self._logs = list[tuple[FloatArray, NDArray[np.bool_]]]()
         for k, step, log_p, doubtful in _walk(Powers(self.chain.transition), self.steps):
             slack = rounding(step, self.chain.states)
             self.right[k] = largest_ratios(log_p, doubtful)[pairs] + slack
@@ -166,8 +158,7 @@ class FixedStart:
 
     def _possible(self, node: int) -> NDArray[np.bool_]:
         """The states that a node may have."""
-        possible: NDArray[np.bool_] = np.logical_or.reduce(self.laws(node)[1], axis=0)
-        return possible
+        return np.logical_or.reduce(self.laws(node)[1], axis=0)
 
     def different(self, length: int, /) -> Iterable[int] | None:
         """The nodes of a series that differ from one another; None where there are too many.

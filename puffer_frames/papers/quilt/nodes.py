@@ -251,8 +251,7 @@ class Windows:
 
     def at(self, spans: IndexArray, /) -> NDArray[np.int64]:
         """An upper bound for each number of nodes."""
-        found: NDArray[np.int64] = self.most[np.minimum(np.searchsorted(self.spans, spans), self.spans.size - 1)]
-        return found
+        return self.most[np.minimum(np.searchsorted(self.spans, spans), self.spans.size - 1)]
 
 
 def gap_quilt(influence: Influence, windows: Windows, /, *, epsilon: float) -> Quilt | None:
@@ -336,5 +335,4 @@ def gap_influence(chain: MarkovChain, windows: Windows, /, *, epsilon: float, le
 
 def _thinned(reach: int, count: int) -> IndexArray:
     """Distances from 1 to `reach`, ever farther apart."""
-    steps: IndexArray = np.unique(np.rint(np.geomspace(1, reach, count)).astype(np.intp))
-    return steps
+    return np.unique(np.rint(np.geomspace(1, reach, count)).astype(np.intp))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -21,7 +20,7 @@ from puffer_frames.numbers.rounding import up
 from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT, Theorem
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
-from puffer_frames.priors.summary import JointCounts, JointRows, Summary
+from puffer_frames.priors.summary import JointCounts, Summary
 from puffer_frames.scales.choice import Choice, require_noise
 from puffer_frames.scales.joint.coupled import (
     EMPIRICAL,
@@ -111,8 +110,8 @@ def choose_jointly(
         floors = [_least_scale((whole, *tables), k, epsilon=target.epsilon) for k in varies]
         start = None if near is None else [near[joint.columns[k]] for k in varies]
         levels = levels_of(whole, varies)
-        solve = _coupled if coupled else partial(_solved, list(covered.values()), bounds, levels)
-        found = solve(tables, varies, held_to, rows, pairs=pairs, weights=rates, floors=floors, near=start)
+        sought: dict[str, Any] = {"pairs": pairs, "weights": rates, "floors": floors, "near": start}
+        found = _solved(coupled, list(covered.values()), bounds, levels, tables, varies, held_to, rows, **sought)
         scales |= {joint.columns[k]: scale for k, scale in zip(varies, found.scales, strict=True)}
         by_delta = found.by_delta
     listed = list(scales.values())
@@ -199,7 +198,8 @@ def bounded_labels(joint: JointCounts, share: Target, /) -> dict[str, Choice]:
     for k in joint.labels:
         name, scale = joint.columns[k], up(1 / Fraction(share.epsilon)) if varies_in((joint,), k) else 0.0
         priors = {secret: prior_of(rows, k) for secret, rows in joint.counts.items()}
-        alone = JointCounts(columns=(name,), labels={0: joint.labels[k]}, counts=_only(joint, k))
+        counts = {secret: (prior.means[:, None], prior.levels[0]) for secret, prior in priors.items()}
+        alone = JointCounts(columns=(name,), labels={0: joint.labels[k]}, counts=counts)
         loss, _ = measured(alone, [scale], share, pairs="all", enough=0.0)
         if scale:  # the log-ratio of any two rows of the table of probabilities is at most 1 / scale
             most = Bracket(
@@ -252,6 +252,7 @@ def check_weights(weights: object, /, *, columns: Sequence[str]) -> dict[str, fl
 
 
 def _solved(
+    coupled: bool,
     beliefs: Sequence[JointBelief],
     bounds: Mapping[int, Bounds],
     levels: Mapping[int, int],
@@ -266,7 +267,11 @@ def _solved(
     floors: Sequence[float],
     near: Sequence[float] | None,
 ) -> JointScales:
-    """Scales under each of some beliefs."""
+    """Scales under each of some beliefs; those that rest on a coupling of whole rows are pure."""
+    if coupled:
+        epsilon = target.share(rows).epsilon
+        wide = coupled_scales(tables, varies, epsilon=epsilon, pairs=pairs, weights=weights, floors=floors, near=near)
+        return JointScales(scales=wide, loss=Bracket(lower=0.0, upper=epsilon))
     first, shares = tables[0], beliefs[0].shares
     laws: dict[Secret, JointLaw] = laws_of(first, varies)
     if len(tables) > 1:
@@ -290,39 +295,12 @@ def _solved(
     )
 
 
-def _coupled(
-    tables: Sequence[JointCounts],
-    varies: Sequence[int],
-    target: Target,
-    rows: int,
-    /,
-    *,
-    pairs: Pairs,
-    weights: Sequence[float],
-    floors: Sequence[float],
-    near: Sequence[float] | None,
-) -> JointScales:
-    """Scales that rest on a coupling of whole rows: pure."""
-    epsilon = target.share(rows).epsilon
-    found = coupled_scales(tables, varies, epsilon=epsilon, pairs=pairs, weights=weights, floors=floors, near=near)
-    return JointScales(scales=tuple(found), loss=Bracket(lower=0.0, upper=epsilon))
-
-
 def _unit_of(joint: JointCounts, column: int) -> float:
     """What the error of a column is measured in: its standard deviation, or the error of its most frequent label."""
     values, counts = pooled((joint,), column)
     if column not in joint.labels:
         return _spread(values, counts)
     return float(1 - np.bincount(values.astype(np.intp), weights=counts).max() / counts.sum())
-
-
-def _only(joint: JointCounts, column: int) -> dict[Secret, JointRows]:
-    """The counts of one column."""
-    found = {}
-    for secret, (points, counts) in joint.counts.items():
-        values, codes = np.unique(points[:, column], return_inverse=True)
-        found[secret] = values[:, None], np.bincount(codes.ravel(), weights=counts).astype(np.int64)
-    return found
 
 
 def _bounds_of(

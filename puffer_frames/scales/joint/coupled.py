@@ -29,7 +29,7 @@ from puffer_frames.priors.prior import FloatArray, Prior, Secret
 from puffer_frames.priors.summary import JointCounts, JointRows
 from puffer_frames.scales.beliefs import ONLY
 from puffer_frames.scales.choice import Choice
-from puffer_frames.scales.learned import Bootstrap, Contamination, LearnedBelief
+from puffer_frames.scales.learned import Bootstrap, Contamination, LearnedBelief, of_secrets, resampled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -416,12 +416,16 @@ def joint_beliefs(entries: Sequence[Any], joint: JointCounts, /) -> dict[str, Jo
         if isinstance(entry, JointCounts):
             number = 1 + sum(name.startswith("other table") for name in named)
             name = "other table" if number == 1 else f"other table {number}"
-            named[name] = JointBelief(tables=(_like(entry, joint),), words="the frequencies of rows of another table")
+            other = replace(entry, counts=of_secrets(entry.counts, joint.counts))
+            named[name] = JointBelief(tables=(other,), words="the frequencies of rows of another table")
         elif isinstance(entry, Contamination):
             shares = {secret: entry.share_of(secret, rows) for secret, rows in joint.rows_per_secret.items()}
             named[entry.title] = JointBelief(tables=(joint,), words=entry.words, learned=entry, shares=shares)
         elif isinstance(entry, Bootstrap):
-            named[entry.title] = JointBelief(tables=_resampled(entry, joint), words=entry.words, learned=entry)
+            rng, rows = np.random.default_rng(int(entry.seed)), joint.counts.items()
+            drawn = [{secret: resampled(own, rng) for secret, own in rows} for _ in range(int(entry.resamples))]
+            tables = tuple(replace(joint, counts=counts) for counts in drawn)
+            named[entry.title] = JointBelief(tables=tables, words=entry.words, learned=entry)
     return named
 
 
@@ -430,30 +434,6 @@ def joint_words(entries: Sequence[Any], /) -> dict[str, str]:
     none = JointCounts(columns=(), counts={}, labels={})
     empty = [replace(entry, counts={}) if isinstance(entry, JointCounts) else entry for entry in entries]
     return {name: belief.words for name, belief in joint_beliefs(empty, none).items()}
-
-
-def _like(other: JointCounts, joint: JointCounts) -> JointCounts:
-    """The secrets of a table in another one."""
-    missing = next((secret for secret in joint.counts if secret not in other.counts), None)
-    if missing is not None:
-        raise ArgumentError(
-            "a frame among the beliefs",
-            rule="one with every secret of the protected pairs",
-            got=f"one without {missing!r}",
-            hint="List the pairs to protect without this secret, or leave the frame out.",
-        )
-    return replace(other, counts={secret: other.counts[secret] for secret in joint.counts})
-
-
-def _resampled(entry: Bootstrap, joint: JointCounts) -> tuple[JointCounts, ...]:
-    rng, tables = np.random.default_rng(int(entry.seed)), []
-    for _ in range(int(entry.resamples)):
-        counts = {}
-        for secret, (points, often) in joint.counts.items():
-            drawn = rng.multinomial(int(often.sum()), often / often.sum())
-            counts[secret] = points[drawn > 0], drawn[drawn > 0]
-        tables.append(replace(joint, counts=counts))
-    return tuple(tables)
 
 
 MOST_COLUMNS = 4

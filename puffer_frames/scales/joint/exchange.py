@@ -334,7 +334,12 @@ def _confirmed(loss: JointLoss, scales: FloatArray, epsilon: float) -> JointScal
         low, high = high, high * max(1 + 2.0**-44, min(1.2, bracket.upper / epsilon))
         bracket = loss.bracket(scales * high, enough=epsilon)
     else:
-        raise _unconfirmed()
+        raise CalibrationError(
+            "the joint loss of the columns",
+            rule="confirmed at some scales",
+            got="bounds that are too far apart",
+            hint='Say Noise(theorem="bounded"), or release fewer columns.',
+        )
     for _ in range(_NARROWINGS if high / low > 1 + _NARROW else 0):
         middle = math.sqrt(low * high)
         tried = loss.bracket(scales * middle, enough=epsilon)
@@ -348,30 +353,17 @@ def _confirmed(loss: JointLoss, scales: FloatArray, epsilon: float) -> JointScal
     return JointScales(scales=tuple(map(float, used)), loss=bracket)
 
 
-def _unconfirmed() -> CalibrationError:
-    return CalibrationError(
-        "the joint loss of the columns",
-        rule="confirmed at some scales",
-        got="bounds that are too far apart",
-        hint='Say Noise(theorem="bounded"), or release fewer columns.',
-    )
-
-
+@dataclass(frozen=True, slots=True)
 class _Search:
     """The proportions of the scales."""
 
-    def __init__(
-        self,
-        loss: JointLoss,
-        laws: Mapping[Secret, JointLaw],
-        epsilon: float,
-        pairs: Pairs,
-        costs: Costs,
-        least: FloatArray,
-        most: FloatArray,
-    ) -> None:
-        self.loss, self.laws, self.epsilon, self.pairs = loss, laws, epsilon, pairs
-        self.costs, self.least, self.most = costs, least, most
+    loss: JointLoss
+    laws: Mapping[Secret, JointLaw]
+    epsilon: float
+    pairs: Pairs
+    costs: Costs
+    least: FloatArray
+    most: FloatArray
 
     def best(self, near: Sequence[float] | None, /) -> FloatArray:
         """From several starts, or from scales that are near."""

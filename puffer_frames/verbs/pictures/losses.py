@@ -215,25 +215,14 @@ def _best(
     left: FloatArray, right: FloatArray, length: int, node: int, epsilon: float
 ) -> tuple[int | None, int | None, float]:
     """How far the quilt with the smallest score reaches to either side (None: to the end), and what it tells."""
-    found: list[tuple[float, int | None, int | None, float]] = [(length / epsilon, None, None, 0.0)]
-    for k in range(left.shape[0]):
-        told = float(left[k].max(initial=0.0))
-        found.append((_score(k + 1 + length - node, told, epsilon), k + 1, None, told))
-        both = (left[k] + right).max(axis=1, initial=0.0)
-        if both.size:
-            card = k + 1 + np.arange(1, both.size + 1) - 1
-            scores = np.where(both < epsilon, card / np.maximum(epsilon - both, 1e-300), np.inf)
-            j = int(scores.argmin())
-            found.append((float(scores[j]), k + 1, j + 1, float(both[j])))
-    for k in range(right.shape[0]):
-        told = float(right[k].max(initial=0.0))
-        found.append((_score(k + node, told, epsilon), None, k + 1, told))
-    _, a, b, told = min(found, key=lambda each: each[0])
-    return a, b, told
-
-
-def _score(card: int, told: float, epsilon: float) -> float:
-    return card / (epsilon - told) if told < epsilon else math.inf
+    sides = [np.vstack([table, np.zeros(table.shape[1])]) for table in (left, right)]  # a last one: to the end
+    before, after = np.append(np.arange(len(left)), node - 1), np.append(np.arange(len(right)), length - node)
+    told = np.stack([(one + sides[1]).max(axis=1, initial=0.0) for one in sides[0]])
+    card = before[:, None] + after + 1
+    scores = np.where(told < epsilon, card / np.maximum(epsilon - told, 1e-300), np.inf)
+    a, b = np.unravel_index(int(scores.argmin()), scores.shape)
+    reach = [None if k == len(table) else int(k) + 1 for k, table in ((a, left), (b, right))]
+    return reach[0], reach[1], float(told[a, b])
 
 
 _MOST_PAIRS = 30

@@ -234,7 +234,8 @@ def transport(
     image = np.zeros((edges.size - 1, edges.size - 1))
     rows, columns = (np.searchsorted(edges, law.means, side="right").clip(1, edges.size - 1) - 1 for law in (p, q))
     np.add.at(image, (rows[:, None], columns[None, :]), joint)
-    mesh = ax.pcolormesh(edges, edges, _shade(image), cmap="Blues", vmin=0, vmax=1, linewidth=0, rasterized=True)
+    shade = np.sqrt(image / image.max())  # small shares are seen too
+    mesh = ax.pcolormesh(edges, edges, shade, cmap="Blues", vmin=0, vmax=1, linewidth=0, rasterized=True)
     mesh.set_edgecolor("face")
     ends = (edges[0], edges[-1])
     ax.plot(ends, ends, color=COLOURS[1], linewidth=0.8, linestyle="--")
@@ -262,8 +263,3 @@ def _matrix(ax: Axes, table: FloatArray, rows: list[str], columns: list[str]) ->
             colour: Any = "white" if value > 0.5 else "black"
             text = f"{value:.2f}" if value >= 0.005 else ""
             ax.text(j, i, text, ha="center", va="center", fontsize=SMALL - 1.5, color=colour)
-
-
-def _shade(image: FloatArray) -> FloatArray:
-    """Square roots of shares of the largest entry: small ones are seen too."""
-    return np.sqrt(image / image.max())

@@ -102,8 +102,7 @@ _MANY = 1 << 17
 def _listed(values: np.ndarray[Any, Any]) -> list[Any] | dict[str, str]:
     """Numbers, all positive unless they are floats, in JSON types."""
     if values.size < _MANY or values.dtype == object:
-        plain: list[Any] = values.tolist()
-        return plain
+        return values.tolist()
     kind = values.dtype if values.dtype.kind == "f" else np.min_scalar_type(values.max())
     return {kind.name: base64.b64encode(values.astype(kind.newbyteorder("<")).tobytes()).decode()}
 
@@ -116,8 +115,7 @@ def _of_listed(plain: Any, kinds: tuple[str, ...]) -> list[Any]:
     if kind not in kinds:
         raise ValueError("numbers of another kind")
     values = np.frombuffer(base64.b64decode(text, validate=True), dtype=np.dtype(kind).newbyteorder("<"))
-    found: list[Any] = values.tolist()
-    return found
+    return values.tolist()
 
 
 def _as_prior(plain: Mapping[str, Any]) -> Prior:
