@@ -177,11 +177,11 @@ def test_levels_that_were_not_counted(frame):
 
 
 def test_too_many_levels(make_frame):
-    many = make_frame({"group": ["p", "q"] * 1000, "text": [str(k % 257) for k in range(2000)]})
-    with pytest.raises(ArgumentError, match="'text' must be one of at most 256 different levels; got more"):
+    many = make_frame({"group": ["p", "q"] * 1000, "text": [str(k % 513) for k in range(2000)]})
+    with pytest.raises(ArgumentError, match="'text' must be one of at most 512 different levels; got more"):
         opened(many, "text").level_counts("text")
-    most = make_frame({"group": ["p", "q"] * 1000, "text": [str(k % 256) for k in range(2000)]})
-    assert len(opened(most, "text").level_counts("text").levels) == 256
+    most = make_frame({"group": ["p", "q"] * 1000, "text": [str(k % 512) for k in range(2000)]})
+    assert len(opened(most, "text").level_counts("text").levels) == 512
 
 
 def test_labels_beside_numbers(frame):
