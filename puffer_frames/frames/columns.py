@@ -370,7 +370,8 @@ def to_numbers(name: str, dtype: nw.dtypes.DType, /, *, role: str) -> str:
             else "Convert it to a number first, such as seconds."
         )
     lists = (
-        "Of lists make a column of yes or no for each answer: in pandas "
+        "In a Polars frame in memory, or a PyArrow table, lists of text or of whole numbers are labels, released by a "
+        "channel. Of others make a column of yes or no for each answer: in pandas "
         f"frame.drop(columns={name!r}).join(frame[{name!r}].str.join('|').str.get_dummies().astype(bool)), in Polars "
         f"frame.with_columns(pl.col({name!r}).list.contains(x).alias(x) for x in frame[{name!r}].explode().unique())"
         f".drop({name!r}), in Spark array_contains({name!r}, x), in DuckDB list_contains(column, x)."

@@ -72,6 +72,11 @@ class PlanTable(Protocol):
     def kind_of(self, name: str, /) -> str:
         return kind_of(self.dtypes([name])[name])
 
+    def has_lists(self, name: str, /) -> bool:
+        """None that is released."""
+        del name
+        return False
+
     def has_dates(self, name: str, /) -> bool:
         return isinstance(self.dtypes([name])[name], (nw.Date, nw.Datetime))
 

@@ -8,10 +8,11 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -39,6 +40,13 @@ PACKED = (".csv.gz", ".csv.zst")
 """Ends of names of CSV files that are compressed."""
 _SEPARATORS = {"tab": "\t", "\\t": "\t"}
 """Separators as words, which a shell passes on."""
+_SAID = {
+    ";": 'Say --separator ";", and --decimal "," if its numbers have one.',
+    "\t": "Say --separator tab.",
+    "|": 'Say --separator "|".',
+    ",": 'Say --separator ",".',
+}
+"""Marks that a file may have between its fields, and how to say so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +58,8 @@ class Dialect:
 
     separator: str = ","
     """Between fields; "tab" is one too."""
+    is_given: bool = False
+    """Whether the separator was asked for: a comma that was not may turn out to be another mark."""
     decimal: str = "."
     thousands: str | None = None
     """Between groups of three digits of a number."""
@@ -98,7 +108,7 @@ class Dialect:
         for name, value in given.items():
             if not isinstance(value, str):
                 raise ArgumentError(name, rule="a text", got=f"a {type(value).__name__}", hint=f'Write {name} = "...".')
-        return cls(null_values=marks_of(found.get("null_values", ())), **given)
+        return cls(null_values=marks_of(found.get("null_values", ())), is_given="separator" in given, **given)
 
     def opened(self, path: Path, /) -> BinaryIO:
         """The bytes of a file, decompressed."""
@@ -117,18 +127,41 @@ class Dialect:
         with self.opened(path) as file:
             return io.BytesIO(file.read().decode(self.encoding).encode())
 
-    def rows(self, path: Path, /, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
-        """The number of a line, and its fields, one by one; raises UnicodeError and csv.Error."""
+    def lines(self, path: Path, /) -> Iterator[str]:
+        """The lines but for comments, with their ends; raises UnicodeError."""
         encoding = "utf-8-sig" if codecs.lookup(self.encoding).name == "utf-8" else self.encoding
         with self.opened(path) as file, io.TextIOWrapper(file, encoding=encoding, newline="") as text:
-            lines = (line for line in text if self.comment is None or not line.startswith(self.comment))
-            reader = csv.reader(lines, delimiter=self.separator, strict=strict)
-            usual = csv.field_size_limit(_LONGEST)
-            try:
-                for row in reader:
-                    yield reader.line_num, row
-            finally:
-                csv.field_size_limit(usual)
+            yield from (line for line in text if self.comment is None or not line.startswith(self.comment))
+
+    def rows(self, path: Path, /, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+        """The number of a line, and its fields, one by one; raises UnicodeError and csv.Error."""
+        reader = csv.reader(self.lines(path), delimiter=self.separator, strict=strict)
+        usual = csv.field_size_limit(_LONGEST)
+        try:
+            for row in reader:
+                yield reader.line_num, row
+        finally:
+            csv.field_size_limit(usual)
+
+    def for_file(self, path: Path, /, *, names: Collection[str]) -> Dialect:
+        """With the only mark between the names of the first line, where no separator was given and rows confirm it.
+
+        A first line that is one of `names` as a whole is that name. Warns SuspectValuesWarning of what is assumed;
+        raises UnicodeError.
+        """
+        line = next((line for line in self.lines(path) if line.strip("\r\n")), "").strip("\r\n")
+        plain = re.sub(r'"[^"]*"', "", line)
+        marks = [mark for mark in _SAID if mark in plain]
+        if self.is_given or self.separator != "," or len(marks) != 1 or marks == [","] or '"' in plain or line in names:
+            return self
+        found = replace(self, separator=marks[0])
+        with suppress(csv.Error):
+            lengths = [len(row) for _, row in islice(found.rows(path), _FIRST) if row]
+            if len(lengths) > 1 and len(set(lengths)) == 1:
+                told = f"has no comma in its first line, and is read with {marks[0]!r} between its fields"
+                warn(SuspectValuesWarning(f"the input {path.name!r}", told, hint=_SAID[marks[0]]))
+                return found
+        return self
 
     def marks_in(self, name: str, texts: pl.Series, /) -> list[str]:
         """The texts for missing values that this column has."""
@@ -257,6 +290,7 @@ def read_csv(
     escaped = {name: name.replace('"', '""') for name in types}  # as Polars has it in a line of names
     parsed = {escaped[name]: dtype.base_type() for name, dtype in types.items() if not _is_read_here(dtype)}
     try:
+        dialect = dialect.for_file(path, names={*roles.exact, *roles.public, *roles.plain, *types})
         first = next((row for _, row in dialect.rows(path) if row), [])
         check_names_of(path.name, first)
         source = dialect.source(path)
@@ -474,17 +508,15 @@ def _check_commas(path: Path, names: Sequence[str], dialect: Dialect) -> None:
 
 def _other_separator(path: Path, first: str, dialect: Dialect) -> TableFileError | None:
     """What is wrong with a first line that is one field, where another mark is in it."""
-    marks = {";": '";"', "\t": "tab", "|": '"|"', ",": '","'}
-    other = next((mark for mark in marks if mark in first and mark != dialect.separator), None)
+    other = next((mark for mark in _SAID if mark in first and mark != dialect.separator), None)
     if other is None:
         return None
     between = "commas" if dialect.separator == "," else repr(dialect.separator)
-    decimal = ', and --decimal "," if its numbers have one' * (other == ";")
     return _refused(
         path,
         f"a table with {between} between its fields",
         f"one column, with {other!r} in its name",
-        f"Say --separator {marks[other]}{decimal}.",
+        _SAID[other],
     )
 
 

@@ -336,7 +336,7 @@ def check_writable(frame: NativeFrame, names: Collection[str], path: Path, /) ->
                 f"the column {name!r}",
                 rule="of numbers, text, booleans or times, to be written as CSV",
                 got=f"dtype {dtype.base_type()}{far}",
-                hint="Write a .parquet file, or leave the column out of keep.",
+                hint="Write a .parquet file, or leave the column out of keep and public.",
             ) from None
 
 

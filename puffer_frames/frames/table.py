@@ -15,6 +15,7 @@ from puffer_frames.frames.coded import Coded, Numbered
 from puffer_frames.frames.columns import Name, NativeFrame
 from puffer_frames.frames.dates import days_of
 from puffer_frames.frames.draws import Released
+from puffer_frames.frames.lists import is_of_lists, list_texts
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.series import SeriesColumns
@@ -89,6 +90,9 @@ class Table(Protocol):
 
     def kind_of(self, name: str, /) -> str:
         """One of "labels" (text or categories), "booleans" and "numbers" (any other); raises KeyError for no column."""
+
+    def has_lists(self, name: str, /) -> bool:
+        """Whether a column holds lists that can be released as labels."""
 
     def has_dates(self, name: str, /) -> bool:
         """Whether a column holds dates, or times."""
@@ -228,6 +232,8 @@ def values_in_memory(frame: NativeFrame, name: str, /) -> Any:
     column = nw.from_native(frame, eager_only=True)[name].drop_nulls()
     if (found := days_of(column, name=name)) is not None:
         return found.to_numpy()
+    if isinstance(column.dtype, nw.List) and is_of_lists((lists := column.to_polars()).dtype):
+        return list_texts(lists).to_numpy()
     return np.asarray(column.to_list() if column.dtype in (nw.Categorical, nw.String, nw.Enum) else column.to_numpy())
 
 

@@ -30,7 +30,7 @@ from puffer_frames.scales.joint.columns import check_weights
 from puffer_frames.scales.learned import LearnedBelief
 from puffer_frames.scales.repeats import MOST_REPEATS
 
-KINDS = ("labels", "booleans", "numbers", "dates")
+KINDS = ("labels", "booleans", "numbers", "dates", "lists")
 """What a column may hold."""
 
 
@@ -41,7 +41,7 @@ def kinds_of(table: Table, request: Request, /) -> dict[str, str]:
 
 
 def _kind_of(table: Table, name: str) -> str:
-    return "dates" if table.has_dates(name) else table.kind_of(name)
+    return "dates" if table.has_dates(name) else "lists" if table.has_lists(name) else table.kind_of(name)
 
 
 def check_kinds(kinds: Mapping[str, str], request: Request, /) -> None:

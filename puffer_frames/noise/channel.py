@@ -100,7 +100,10 @@ def looked_up(table: NDArray[Number], codes: Integers, /) -> NDArray[Number]:
 
 TOTAL_BITS = 62
 """The weights of a row of a channel sum to 2 to the power of this."""
-MOST_LEVELS = 256
+MOST_LEVELS = 512
+"""The most levels of a channel: its program then takes half a minute. Of 1,000 it takes 1.5 GB and minutes."""
+MOST_NUMBERS = 256
+"""Numbers of more different values are taken in cells."""
 MOST_INPUTS = 1 << 14
 """The most inputs, which are pairs of a level and a secret, of a channel that sees the secret."""
 _GUIDE_BITS = 12
@@ -110,7 +113,7 @@ class ChannelTable:
     """The weights of a channel, ready to be drawn from.
 
     - `weights` (array of int, shape (inputs, outputs)): Not negative; each row sums to 2**62: the probability of output
-      j given input i is weights[i, j] / 2**62. At most 16,384 inputs, and 256 outputs.
+      j given input i is weights[i, j] / 2**62. At most 16,384 inputs, and 512 outputs.
     Raises ValueError for anything else.
 
     A row's output is the number of cumulative weights that are at most its word of 62 bits, so its law is that of the

@@ -24,7 +24,7 @@ class Strata:
     Parameters
     ----------
     columns : column name or several
-        Columns of labels, booleans or integers, with at most 256 different values each.
+        Columns of labels, booleans or integers, with at most 512 different values each.
     scale : "each" or "one"
         "each": a scale for each stratum. "one": the largest of these for all rows.
     minimum : int

@@ -27,7 +27,7 @@ from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_labels, with
 from puffer_frames.mechanisms.request import Request, is_joint
 from puffer_frames.mechanisms.seam import ComparedRow, Spread
 from puffer_frames.mechanisms.sequential.options import Sequential
-from puffer_frames.noise.channel import MOST_LEVELS
+from puffer_frames.noise.channel import MOST_NUMBERS
 from puffer_frames.noise.families import WORDS, noise_family
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.papers.catalogue import (
@@ -437,7 +437,7 @@ class Counted:
         """Different numbers of one column."""
         assert self.rows is not None
         pairs = self.rows.summaries[self.base.public[0]].counts.values()
-        return len({float(value) for values, _ in pairs for value in values[: MOST_LEVELS + 1]})
+        return len({float(value) for values, _ in pairs for value in values[: MOST_NUMBERS + 1]})
 
     @property
     def rows_in_all(self) -> int:
@@ -456,7 +456,7 @@ class Counted:
         assert self.levels is not None
         found = self.levels.found
         levels = len(found.levels) if isinstance(found, LevelCounts) else self.values
-        return (options.cells if levels > MOST_LEVELS else levels) * len(found.counts)
+        return (options.cells if levels > MOST_NUMBERS else levels) * len(found.counts)
 
     def request(self, one: Alternative, /) -> Request:
         """The request of an alternative; raises as `calibrate`."""
@@ -514,7 +514,7 @@ def _tried(one: Alternative, counted: Counted) -> list[ComparedRow]:
     if isinstance(options, Channel):
         if counted.levels is None:
             raise ArgumentError("public", rule="one column for a channel", got="several", hint="Leave it out.")
-        if counted.rows is not None and not one.rows.named and LEVELS_UNASKED < counted.values <= MOST_LEVELS:
+        if counted.rows is not None and not one.rows.named and LEVELS_UNASKED < counted.values <= MOST_NUMBERS:
             reason = f'{counted.values} levels take up to a minute: say mechanism="channel"'
             return _failed(one, counted, reason)
         unasked = options.sees_secret and one.belief == WITHIN_CAP and not request.apart

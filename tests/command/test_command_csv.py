@@ -274,8 +274,11 @@ def test_the_table_of_a_belief_has_the_types_of_the_table():
         (b"sex,age\n" + b"f,3\nm,4\n" * 99 + b"f", "1 field in line 200"),  # cut off
         (b"sex,age,note\n" + b"f,3,\nm,4,\n" * 99 + b"f,3\n", "2 fields in line 200"),
         (b"sex,age,note\nf,3\n" + b"f,3,x\nm,4,x\n" * 99, "2 fields in line 2"),
-        (b"sex;age\nf;3\n", "one column, with ';' in its name"),
-        (b'sex;"age"\n"f";3\n', "one column, with ';' in its name"),
+        (b"sex;age\n", "one column, with ';' in its name"),  # nothing confirms it
+        (b"sex;age|town\nf;3|x\n", "one column, with ';' in its name"),
+        (b"sex;age\nf;3\nm;4;\n", "one column, with ';' in its name"),
+        (b'sex;"age"\n"f";3\nm\n', "one column, with ';' in its name"),
+        (b'"sex;age"\nf;3\nm;4\n', "one column, with ';' in its name"),
         (b'sex,age\nf,"3\nm,4\n', "a CSV file whose values fit"),
     ],
 )
@@ -418,14 +421,13 @@ def test_files_that_are_written_otherwise():
     packed = gzip.compress(text.encode("latin-1"))
     Path("other.csv.gz").write_bytes(packed)
     options = []
-    for hint, option in (
-        ("--encoding", ("--encoding", "latin-1")),
-        ("--comment", ("--comment", "#")),
-        ("--separator", ("--separator", ";")),
-    ):
+    for hint, option in (("--encoding", ("--encoding", "latin-1")), ("--comment", ("--comment", "#"))):
         ends(run("release", "other.csv.gz", "other.csv", *words, *options), 3, hint)
         options += option
-    assert run("release", "other.csv.gz", "other.csv", *words, *options).code == 2  # pay holds labels
+    refused = run("release", "other.csv.gz", "other.csv", *words, *options)
+    assert (refused.code, "read with ';' between its fields" in refused.err) == (2, True)  # pay holds labels
+    options += ("--separator", ";")
+    assert run("release", "other.csv.gz", "other.csv", *words, *options).code == 2
     options += ("--decimal", ",", "--thousands", ".")
     assert run("release", "other.csv.gz", "other.csv", *words, *options).code == 0
     assert texts("other.csv")["town"].tolist() == own["town"].tolist()
@@ -436,6 +438,41 @@ def test_files_that_are_written_otherwise():
         for name, how in (("plain.csv", Dialect()), ("other.csv.gz", dialect))
     )
     assert read.equals(plain)
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_the_only_mark_between_the_names_is_the_separator(mark):
+    own = table(town=np.where(np.arange(ROWS) % 2, 'a, "b"', "c"), pay=[f"{k % 9},5" for k in range(ROWS)])
+    own.to_csv("in.csv", index=False)
+    own.to_csv("other.csv", index=False, sep=mark)
+    told = f"is read with {mark!r} between its fields"
+    words = (*ASKED, "--keep", "town")
+    done = run("release", "other.csv", "out.csv", *words, "--json")
+    assert done.code == 0
+    assert told in done.err
+    assert told in done.found["warnings"][0]["message"]
+    assert texts("out.csv")["town"].tolist() == own["town"].tolist()
+    ends(run("release", "other.csv", "no.csv", *words, "--separator", ","), 3, "Say --separator")
+    assert run("plan", "in.csv", "kept.json", *words[:6]).code == 0
+    for asked in (
+        ("check", "other.csv", "--plan", "kept.json"),
+        ("compare", "other.csv", *words[:6]),
+        ("audit", "other.csv", "out.csv"),
+        ("plan", "in.csv", "learned.json", *words[:6], "--beliefs", "table:other.csv"),
+    ):
+        done = run(*asked)
+        assert (done.code, done.err.count(told)) == (0, 1), asked
+    pd.read_csv("out.csv", dtype=str).to_csv("out.csv", index=False, sep=mark)
+    verified = run("verify", "out.csv")
+    assert (verified.out.split(": ")[1].startswith("unsigned"), told in verified.err) == (True, True)
+    labels = run("release", "other.csv", "labels.csv", *words[:2], "--public", "pay", *words[4:])
+    assert ("holds text that looks like numbers" in labels.err, '--decimal ","' in labels.err) == (True, mark == ";")
+
+
+def test_a_first_line_that_is_one_name_is_not_split():
+    Path("in.csv").write_text("a;b\nx;y\n")
+    roles = TextRoles(exact=("a;b",))
+    assert read_rows(Path("in.csv"), schema={}, streaming=False, roles=roles).columns == ["a;b"]
 
 
 def test_a_point_is_no_decimal_mark_beside_a_decimal_comma():

@@ -3,6 +3,7 @@
 import datetime
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -105,3 +106,15 @@ def test_a_release_is_not_compressed_and_what_is_not_packed_is_said():
     assert not list(Path().glob("out*"))
     Path("in.csv").rename("in.csv.gz")
     ends(run("release", "in.csv.gz", "out.csv", *ASKED), 3, "format of gzip")
+
+
+def test_no_csv_file_holds_lists(tmp_path):
+    rng = np.random.default_rng(0)
+    lists = [[[1], [], [None]][k] for k in rng.integers(0, 3, 400)]
+    pl.DataFrame({"sex": rng.choice(["f", "m"], 400), "a": lists}).write_ipc(tmp_path / "in.arrow")
+    for named in (("--public", "a"), ("--mechanism", "sequential")):
+        words = ("release", "in.arrow", "out.csv", "--secret", "sex", *named, "--epsilon", "1")
+        ends(run(*words, "--ledger", "book.jsonl"), 3, "the column 'a' must be of numbers, text, booleans or times")
+        assert [path.name for path in tmp_path.iterdir()] == ["in.arrow"]
+    assert run("release", "in.arrow", "out.arrow", "--secret", "sex", "--public", "a", "--epsilon", "1").code == 0
+    assert pl.read_ipc("out.arrow").schema["a"] == pl.List(pl.Int64)

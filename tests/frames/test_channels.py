@@ -297,11 +297,11 @@ def test_constant_columns_and_too_many_levels(make_frame):
     group = ["p", "q", "r"] * 514
     one = {"group": group, "town": [MARK] * 1542, "x": [8675309] * 1542}
     for column in ("town", "x"):
-        with pytest.raises(ArgumentError, match="one of 2 to 256 levels; got 1") as caught:
+        with pytest.raises(ArgumentError, match="one of 2 to 512 levels; got 1") as caught:
             release(make_frame(one), public=column, mechanism="channel")
         assert "8675309" not in str(caught.value)
-    many = {"group": group, "town": [f"{MARK}-{k % 257}" for k in range(1542)]}
-    with pytest.raises(ArgumentError, match="'town' must be one of at most 256 different levels; got more") as caught:
+    many = {"group": group, "town": [f"{MARK}-{k % 513}" for k in range(1542)]}
+    with pytest.raises(ArgumentError, match="'town' must be one of at most 512 different levels; got more") as caught:
         release(make_frame(many))
     assert "8675309" not in str(caught.value)
 
@@ -309,15 +309,15 @@ def test_constant_columns_and_too_many_levels(make_frame):
 @without_spark
 def test_more_levels_than_a_channel_has_are_merged(make_frame):
     """From as few rows on as leave a channel; texts of 6 rows are rare."""
-    group = ["p", "q", "r"] * 700
-    towns = [f"{MARK}-{k % 300 if k < 1800 else k % 4 + 300}" for k in range(2100)]
-    order = np.random.default_rng(1).permutation(2100)
+    group = ["p", "q", "r"] * 1400
+    towns = [f"{MARK}-{k % 600 if k < 3600 else k % 4 + 600}" for k in range(4200)]
+    order = np.random.default_rng(1).permutation(4200)
     frame = make_frame({"group": [group[k] for k in order], "town": [towns[k] for k in order]})
-    with pytest.raises(ArgumentError, match=r"256 different levels; got more\.[^0-9]*=7\)") as caught:
+    with pytest.raises(ArgumentError, match=r"512 different levels; got more\.[^0-9]*=7\)") as caught:
         release(frame)
     fewest = int(re.search(r"Say mechanism=Channel\(merge_rare=(\d+)\)", str(caught.value))[1])
     out = run(release(frame, mechanism=Channel(merge_rare=fewest)))
-    assert {*dict(entries(out))["town"]} <= {"other", *(f"{MARK}-{k}" for k in range(300, 304))}
+    assert {*dict(entries(out))["town"]} <= {"other", *(f"{MARK}-{k}" for k in range(600, 604))}
 
 
 @without_spark

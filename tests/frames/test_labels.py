@@ -177,11 +177,11 @@ def test_levels_that_were_not_counted(frame):
 
 
 def test_too_many_levels(make_frame):
-    many = make_frame({"group": ["p", "q"] * 1000, "text": [str(k % 257) for k in range(2000)]})
-    with pytest.raises(ArgumentError, match="'text' must be one of at most 256 different levels; got more"):
+    many = make_frame({"group": ["p", "q"] * 1000, "text": [str(k % 513) for k in range(2000)]})
+    with pytest.raises(ArgumentError, match="'text' must be one of at most 512 different levels; got more"):
         opened(many, "text").level_counts("text")
-    most = make_frame({"group": ["p", "q"] * 1000, "text": [str(k % 256) for k in range(2000)]})
-    assert len(opened(most, "text").level_counts("text").levels) == 256
+    most = make_frame({"group": ["p", "q"] * 1000, "text": [str(k % 512) for k in range(2000)]})
+    assert len(opened(most, "text").level_counts("text").levels) == 512
 
 
 def test_labels_beside_numbers(frame):
@@ -447,7 +447,7 @@ def test_duckdb_enums(by):
 
 
 def test_columns_of_other_types():
-    frame = pl.DataFrame({"group": GROUP, "x": [[1]] * 240, "y": [0.5] * 240})
+    frame = pl.DataFrame({"group": GROUP, "x": [[0.5]] * 240, "y": [0.5] * 240})
     with pytest.raises(ArgumentTypeError, match="'x' must be of strings"):
         opened(frame, "x")
     with pytest.raises(ArgumentTypeError, match=r"'y' must be of strings.*floats that are not integers"):
@@ -472,7 +472,7 @@ def test_what_is_counted_is_what_is_released():
 LISTED = {"group": COLUMNS["group"].tolist(), "way": [["bus", "car"][: 1 + k * k % 7 % 2] for k in range(ROWS)]}
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars", "polars-lazy", "pyarrow", "duckdb"])
+@pytest.mark.parametrize("kind", ["pandas", "polars-lazy", "duckdb"])
 def test_lists_become_columns_of_yes_and_no(kind):
     """By the step that the hint names, which gives one column for each answer."""
     frame = build_frame(kind, LISTED)
@@ -486,7 +486,7 @@ def test_lists_become_columns_of_yes_and_no(kind):
     elif kind == "pandas":
         wide = eval(re.search(r"in pandas (\S+),", hint)[1], {"frame": frame})
     else:
-        frame = pl.from_arrow(frame) if kind == "pyarrow" else frame.lazy().collect()
+        frame = frame.collect()
         wide = eval(re.search(r"in Polars (.*), in Spark", hint)[1], {"frame": frame, "pl": pl})
     assert set(wide.columns) == {"group", "bus", "car"}
     out = run(privatize(wide, public=["bus", "car"], mechanism="channel", **asked))

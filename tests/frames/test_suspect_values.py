@@ -117,8 +117,8 @@ def test_a_release_of_a_release(kind):
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
 def test_too_many_texts_are_numbers(kind):
-    frame = build_frame(kind, {"sex": SEX.tolist(), "x": [f"{k:,}" for k in range(1000, 1000 + ROWS)]})
-    with pytest.raises(puffer_frames.errors.ArgumentError, match=r"(?s)at most 256.*numbers first"):
+    frame = build_frame(kind, {"sex": SEX.tolist() * 2, "x": [f"{k:,}" for k in range(1000, 1000 + 2 * ROWS)]})
+    with pytest.raises(puffer_frames.errors.ArgumentError, match=r"(?s)at most 512.*numbers first"):
         puffer_frames.privatize(frame, secret="sex", public="x", epsilon=1)
 
 

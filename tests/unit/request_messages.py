@@ -52,7 +52,7 @@ LOST = FRAME.assign(wage=FRAME["wage"].where(FRAME["race"] == "a"))
 CODES = np.random.default_rng(1).integers(0, [[17], [19]], (2, 3 * ROWS))
 TWO_CODES = pd.DataFrame({"race": [*FRAME["race"]] * 3, "wage": CODES[0].astype(str), "town": CODES[1].astype(str)})
 MANY = pd.concat([TOWNS] * 26, ignore_index=True)
-MANY = MANY.assign(town=[f"n{MARK + k // 20}" for k in range(26 * ROWS)]).sample(frac=1, random_state=0)
+MANY = MANY.assign(town=[f"n{MARK + k // 10}" for k in range(26 * ROWS)]).sample(frac=1, random_state=0)
 MANY = MANY.reset_index(drop=True)
 
 
@@ -117,7 +117,7 @@ REQUESTS = {
         (LOST, {"nulls": "drop"}),
         (LOST.fillna({"wage": 0.0}), {"nulls": "drop"}),
     ),
-    "more than 256 levels": (
+    "more than 512 levels": (
         (MANY, {"public": "town"}),
         (MANY.assign(town=MANY["town"].where(MANY["town"].str.endswith("0"), "other")), {"public": "town"}),
     ),

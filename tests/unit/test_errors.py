@@ -81,7 +81,7 @@ REQUESTS = [
         ArgumentTypeError,
         ["of integers, floats or booleans", "String", 'mechanism="channel"'],
     ),
-    ({"public": "town"}, ArgumentError, ["2 to 256 levels", "got 1"]),
+    ({"public": "town"}, ArgumentError, ["2 to 512 levels", "got 1"]),
     ({"epsilon": 0}, ArgumentError, ["epsilon", "greater than 0"]),
     ({"epsilon": math.inf}, ArgumentError, ["epsilon", "inf"]),
     ({"epsilon": math.nan}, ArgumentError, ["epsilon", "nan"]),

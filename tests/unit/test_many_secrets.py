@@ -9,7 +9,7 @@ from conftest import thinned
 
 from puffer_frames import Channel, calibrate
 from puffer_frames.core import Prior
-from puffer_frames.errors import CalibrationError, PriorError
+from puffer_frames.errors import ArgumentError, CalibrationError, PriorError
 from puffer_frames.frames import summary
 from puffer_frames.frames.local import engine
 from puffer_frames.frames.summary import cell_of, place_of
@@ -196,3 +196,21 @@ def test_fewer_outputs_on_request():
     whole = best_channel(counts("flat"), levels=levels, epsilon=1.0, options=Channel(outputs=LEVELS))
     assert len(whole.outputs) == LEVELS
     assert whole.expected_error < 0.12
+
+
+@pytest.mark.parametrize("secrets", [2, 5])
+def test_more_than_256_levels(secrets):
+    """Of more levels times secrets there is less work; the constraints are met all the same."""
+    rng, levels = np.random.default_rng(0), 300
+    law = np.exp(-np.arange(levels) / 60)
+    rows = {str(k): rng.multinomial(ROWS, law / law.sum()) for k in range(secrets)}
+    found = best_channel(rows, levels=[f"level {k}" for k in range(levels)], epsilon=1.0)
+    assert found.lower_bound <= found.expected_error < 0.3 * found.constant_error
+    check(found.weights.tolist(), found.problem)
+
+
+def test_a_large_table_of_probabilities_is_not_published():
+    """A certificate of more than 4 MiB would not be read again."""
+    frame = pd.DataFrame({"sex": ["f", "m"] * 600, "job": [f"job {k % 300}" for k in range(1200)]})
+    with pytest.raises(ArgumentError, match="publish_matrix must be left out for more than 256 levels"):
+        calibrate(frame, secret="sex", public="job", epsilon=1, mechanism=Channel(publish_matrix=True))

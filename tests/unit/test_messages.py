@@ -86,7 +86,7 @@ def hint_of(name):
         ),
         ("labels beside another column", "Release the column of labels by itself"),
         ("times as the public column", "Take the day of each first: in pandas"),
-        ("lists as the public column", "Of lists make a column of yes or no for each answer: in pandas"),
+        ("lists as the public column", "Of others make a column of yes or no for each answer: in pandas"),
         ("numbers in an object column", "Convert it to integers or floats first."),
         ("text as the value", "Name a column of numbers as value;"),
         ("dates as the value", "such as the days since"),

@@ -287,7 +287,10 @@ def _released(request: Request, source: Path, target: Path) -> Outcome:
     frame, arguments = _opened(request, source, kept, memory=kept is not None and _samples(kept.fitted.request.unit))
     if not folder:
         columns = _named(request.arguments, kept)
-        check_writable(frame, [*columns["keep"], *columns["given"]], target)
+        hidden, public = [*columns["secret"], *columns["unit"], *columns["row_id"]], columns["public"] or [REST]
+        lists = [name for name, dtype in frame.collect_schema().items() if dtype.is_nested() and name not in hidden]
+        lists = [name for name in lists if name in public or public == [REST]]
+        check_writable(frame, [*columns["keep"], *columns["given"], *lists], target)
         if (arguments.get("nulls") if kept is None else kept.fitted.request.nulls) == "level":
             coded = kept is not None or "null_values" in arguments
             check_no_empty_lines(target, columns, frame, coded=coded)

@@ -251,9 +251,11 @@ def logging_to_stderr(*, louder: int, as_json: bool = False) -> Iterator[Logged]
         LOG.addHandler(each)
 
     def show(message: Warning | str, category: type[Warning], *_place: Any) -> None:
+        told = {"kind": category.__name__, "message": one_line(str(message))}
         if issubclass(category, PufferWarning):
-            found.warnings.append({"kind": category.__name__, "message": one_line(str(message))})
-            LOG.warning("%s: %s", category.__name__, found.warnings[-1]["message"])
+            if told not in found.warnings:  # a file may be read several times
+                found.warnings.append(told)
+                LOG.warning("%s: %s", told["kind"], told["message"])
         else:  # of another library, which may quote the table
             LOG.debug("a %s of another library", category.__name__)
 

@@ -93,6 +93,8 @@ class ArrowTable(LocalTable):
 
     def kind_of(self, name: str, /) -> str:
         own = stored_type(self.native.schema.field(self.names.index(name)).type)  # of two of one name the first
+        if (pa.types.is_list(own) or pa.types.is_large_list(own)) and self.has_lists(name):
+            return "labels"
         family = "text" if pa.types.is_dictionary(own) else arrow_family(own)
         return {"text": "labels", "bool": "booleans"}.get(family or "", "numbers")
 

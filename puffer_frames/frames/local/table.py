@@ -20,6 +20,7 @@ from puffer_frames.frames.dates import has_dates, in_days, with_dates
 from puffer_frames.frames.draws import Draws, Released
 from puffer_frames.frames.kept import check_depth
 from puffer_frames.frames.levels import check_level_names, is_trivial
+from puffer_frames.frames.lists import as_lists, has_lists, in_texts, is_of_lists, list_texts, with_lists
 from puffer_frames.frames.local.engine import LocalSecrets, LocalValues, count_codes, count_joint
 from puffer_frames.frames.local.looks import warn_of_kept, warn_of_order
 from puffer_frames.frames.local.own import (
@@ -58,6 +59,8 @@ def coded_column(frame: Frame, name: str, /, *, most: int = MOST_LEVELS) -> Code
         found = [*levels_of(categories, name=name), None]
         return Coded.numbered(np.where(places < 0, len(found) - 1, places), found, name=name, most=most)
     check_one_type(entries, f"the public column {name!r}")
+    if has_lists(entries):
+        return Coded.of(list_texts(entries.to_polars()), name=name, most=most)
     try:
         return Coded.of(entries.to_polars(), name=name, most=most)
     except UnicodeEncodeError:  # text that UTF-8 cannot hold, and that pandas 2.2 takes for equal
@@ -266,7 +269,12 @@ def build_answers(
         found = pd.DataFrame(columns | {name: pd.Series(list(entries)) for name, entries in numbers.items()})
         return found.rename(columns={str(name): name for name in names if str(name) in labels})
     schema = like.to_native().schema
-    series = [pl.Series(name, list(entries), dtype=schema[name]) for name, entries in labels.items()]
+    series = [
+        as_lists(entries, schema[name], levels=entries).alias(name)
+        if is_of_lists(schema[name])
+        else pl.Series(name, list(entries), dtype=schema[name])
+        for name, entries in labels.items()
+    ]
     series = [column.cast(used_dtype(column)) if column.dtype == pl.Enum else column for column in series]
     return pl.DataFrame([*series, *(pl.Series(name, list(entries)) for name, entries in numbers.items())])
 
@@ -306,7 +314,11 @@ class LocalTable(ABC):
 
     def kind_of(self, name: str, /) -> str:
         """By its dtype; a column of objects is looked at."""
-        return kind_of(column(self.opened(), name).dtype)
+        return "labels" if self.has_lists(name) else kind_of(column(self.opened(), name).dtype)
+
+    def has_lists(self, name: str, /) -> bool:
+        """By its dtype."""
+        return has_lists(column(self.opened(), name))
 
     def has_dates(self, name: str, /) -> bool:
         """By its dtype; a column of objects is looked at."""
@@ -389,6 +401,7 @@ class LocalTable(ABC):
         if layout is not None:
             check_index(opened, layout.index)
         frame, dates = in_days(opened, roles.numbers)
+        frame, lists = in_texts(frame, roles.coded)
         frame = prepare(frame, roles, nulls=nulls)
         if roles.capped is not None and roles.capped[0] in frame.columns:  # a table of a belief may have no units
             frame = capped(frame, *roles.capped)
@@ -407,6 +420,7 @@ class LocalTable(ABC):
             coded={name: coded_column(frame, name, most=roles.most_levels) for name in roles.coded},
             numbers=row_numbers(frame, roles),
             dates=dates,
+            lists=lists,
         )
 
     def read_units(self, asked: UnitColumns, /) -> UnitRows:
@@ -445,6 +459,8 @@ class LocalRows:
     """Numbers of the rows; None for 0, 1, ..., n - 1."""
     dates: Mapping[str, Any]
     """Native dtypes of the columns of days that are dates in the table."""
+    lists: Mapping[str, pl.DataType]
+    """Dtypes of the columns of texts that are lists in the table."""
 
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
         return {
@@ -529,7 +545,7 @@ class LocalRows:
             index=self.layout.index,
             order=key.permutation(rows) if self.layout.shuffle else None,
         )
-        released = self.table.of(self.table.as_given(with_dates(frame, self.dates)))
+        released = self.table.of(self.table.as_given(with_lists(with_dates(frame, self.dates), self.lists, writes)))
         levels = released.kept_levels() if self.layout.index == "keep" else ()
         return Released(
             frame=released.native,

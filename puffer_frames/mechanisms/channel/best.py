@@ -24,7 +24,7 @@ from puffer_frames.mechanisms.channel.problem import (
     number_column,
 )
 from puffer_frames.mechanisms.channel.program import attempt, in_integers, solve
-from puffer_frames.noise.channel import MOST_INPUTS, MOST_LEVELS, TOTAL_BITS
+from puffer_frames.noise.channel import MOST_INPUTS, MOST_LEVELS, MOST_NUMBERS, TOTAL_BITS
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.priors.prior import FloatArray, Secret
@@ -41,6 +41,9 @@ _MORE = 6
 _ROUNDS = 6
 _ENTRIES = 32
 """No further round with more entries than this, for each input."""
+_LARGE = 1 << 10
+"""More than 256 levels have two rounds, as a third takes 20 seconds of 512 and fails; with more levels times secrets
+than this one round, and half of the outputs: more take minutes."""
 _ITERATIONS = 16_000
 """The solver's iterations in a round."""
 _NEAR = 1.01
@@ -76,10 +79,17 @@ def _of_many(problem: Problem) -> tuple[FloatArray, Sequence[int] | None, float]
     lower = max(sure, solve(replace(problem.relaxed(), cap=None)).bound)
     if matrix is not None and best <= _GOOD * bound:
         return matrix, None, lower
-    outputs = chosen_outputs(problem, FEWER)
+    outputs = chosen_outputs(problem, _effort(problem)[1])
     few = problem.only(outputs)
     found = solve(few, interior=True).matrix
     return (found, outputs, lower) if matrix is None or few.expected_cost(found) <= best else (matrix, None, lower)
+
+
+def _effort(problem: Problem) -> tuple[int, int]:
+    """Rounds of `grown`, and outputs of what is solved where these do not do."""
+    if problem.inputs <= MOST_NUMBERS:
+        return _ROUNDS, FEWER
+    return (2, FEWER) if problem.inputs * max(map(len, problem.beliefs)) <= _LARGE else (1, FEWER // 2)
 
 
 def grown(problem: Problem, /) -> tuple[FloatArray | None, float]:
@@ -91,7 +101,7 @@ def grown(problem: Problem, /) -> tuple[FloatArray | None, float]:
     support: NDArray[np.bool_] = np.eye(problem.inputs, dtype=bool)
     support[:, chosen_outputs(problem, _FIRST)] = True
     matrix, bound = None, 0.0
-    for _ in range(_ROUNDS):
+    for _ in range(_effort(problem)[0]):
         found = attempt(problem, support=support, iterations=_ITERATIONS)
         if found is None:
             break
@@ -241,7 +251,7 @@ def best_channel(
     **Guarantee**: with q_s the law of the output given secret s, :math:`q_s(B) \le e^\varepsilon q_t(B) + \delta` for
     each pair and each set B of outputs, for every law that `options.radius` covers; in exact integers. **Cost**: a
     linear program of (levels)^2 variables: under a second for 16 levels, seconds for 64, up to a
-    minute for 256.
+    minute for 512 and two secrets or 256 and five.
 
     References
     ----------

@@ -175,7 +175,7 @@ def distance_left(counts: NDArray[np.int64], /, *, secrets: int, confidence: flo
 
 
 _ERROR = 1e-12
-"""Relative error of a probability of the output: sums of at most 256 products in floats."""
+"""Relative error of a probability of the output: sums of at most 512 products in floats."""
 _LARGEST_LOG = 700.0
 """e to more than this is far beyond the ratio of two probabilities, and beyond floats."""
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
 from puffer_frames.mechanisms.arguments import Options, check_merge
-from puffer_frames.noise.channel import MOST_LEVELS
+from puffer_frames.noise.channel import MOST_NUMBERS
 from puffer_frames.numbers.arguments import as_float, check_flag, check_word, described
 from puffer_frames.numbers.records import ELSEWHERE
 from puffer_frames.priors.prior import Secret
@@ -136,8 +136,8 @@ class Channel(Options):
                 raise ArgumentTypeError(
                     name, rule="a whole number", got=f"a {type(value).__name__}", hint="Leave it out."
                 )
-            if not least <= value <= MOST_LEVELS:
-                raise ArgumentError(name, rule=f"from {least} to {MOST_LEVELS}", got=str(value), hint="Leave it out.")
+            if not least <= value <= MOST_NUMBERS:
+                raise ArgumentError(name, rule=f"from {least} to {MOST_NUMBERS}", got=str(value), hint="Leave it out.")
         check_flag(self.publish_matrix, "publish_matrix")
         check_merge(self.merge_rare)
         self._check_seeing()

@@ -16,7 +16,7 @@ from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationEr
 from puffer_frames.frames.columns import LARGEST_INTEGER
 from puffer_frames.frames.summary import too_many_levels
 from puffer_frames.mechanisms.channel.options import Channel
-from puffer_frames.noise.channel import MOST_LEVELS
+from puffer_frames.noise.channel import MOST_LEVELS, MOST_NUMBERS
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.pairs import Groups, Pairs
@@ -330,7 +330,7 @@ def label_column(
     - `declared` (sequence of levels): All that there may be, whether they occur or not.
     - `merge_rare`: Levels of fewer rows, over all secrets, are one level, "other", or "other (merged)" beside one
       of that name.
-    Raises ArgumentError for a level that was not declared, a column of one level, and one of more than 256.
+    Raises ArgumentError for a level that was not declared, a column of one level, and one of more than 512.
     Warns RareLevelsWarning for levels of fewer than 5 rows.
     """
     levels = list(found.levels if declared is None else declared)
@@ -354,6 +354,7 @@ def label_column(
     if rare:
         inputs.append(other)
     _check_few(inputs, levels, rows, name=name)
+    _check_published(len(inputs), options)
     codes = {level: inputs.index(other if level in rare else level) for level in levels}
     column = InputColumn(
         levels=tuple(inputs),
@@ -396,7 +397,7 @@ def tuple_column(
     - `found`: Counts of tuples.
     - `columns` (sequence of str): Their names.
     - `declared` (mapping of column to levels): All that there may be. A column without has those that occur.
-    Raises ArgumentError for a level that was not declared, a single tuple, and more than 256.
+    Raises ArgumentError for a level that was not declared, a single tuple, and more than 512.
     """
     tuples = [cast(tuple[Level, ...], level) for level in found.levels]
     per_column = [declared.get(name, sorted({t[k] for t in tuples})) for k, name in enumerate(columns)]  # type: ignore[type-var]
@@ -413,6 +414,7 @@ def tuple_column(
         _check_number(every, of="combinations of levels")
     levels = list(itertools.product(*per_column)) if declared else tuples
     _check_number(len(levels), of="combinations of levels")
+    _check_published(len(levels), options)
     column = InputColumn(
         levels=tuple(levels),
         counts={},
@@ -444,8 +446,8 @@ def number_column(summary: Summary, options: Channel, /, *, declared: Sequence[f
                 hint="Declare all values that there may be.",
             )
         values = levels
-    _check_number(min(values.size, MOST_LEVELS))
-    if summary.radius or values.size > MOST_LEVELS:
+    _check_number(min(values.size, MOST_NUMBERS))
+    if summary.radius or values.size > MOST_NUMBERS:
         return in_cells(summary, values, options)
     cost = cost_matrix(values.tolist(), options.cost)
     column = InputColumn(
@@ -523,6 +525,17 @@ def _check_number(levels: int, *, of: str = "levels") -> None:
             else "Leave mechanism out: each label is then drawn by itself."
             if several
             else "Release a coarser column.",
+        )
+
+
+def _check_published(levels: int, options: Channel) -> None:
+    """Raise ArgumentError for a table of probabilities that would make a certificate larger than it may be."""
+    if options.publish_matrix and levels > MOST_NUMBERS:
+        raise ArgumentError(
+            "publish_matrix",
+            rule=f"left out for more than {MOST_NUMBERS} levels: a certificate does not hold so large a table",
+            got="more",
+            hint="Leave it out, or merge rare levels: merge_rare=5.",
         )
 
 

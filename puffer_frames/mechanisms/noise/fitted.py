@@ -437,7 +437,7 @@ def choose_in_strata(
 ) -> tuple[dict[str, Choice], StrataChoices]:
     """A scale per stratum and column, from rows that were counted per secret and stratum; first what holds of all.
 
-    Raises ArgumentError for more strata than 2,000, or levels of a given column than 256; CalibrationError as for a
+    Raises ArgumentError for more strata than 2,000, or levels of a given column than 512; CalibrationError as for a
     column alone.
     """
     assert request.given is not None

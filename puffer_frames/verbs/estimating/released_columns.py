@@ -166,7 +166,7 @@ class ReleasedColumns:
     def check_numeric(self, name: str, /) -> None:
         """Raise ArgumentTypeError for a column that is not one of labels and not of numbers: of times, for example."""
         dtype = self.table.opened().schema[name]
-        if not (dtype.is_numeric() or is_of_labels(dtype)):
+        if not (dtype.is_numeric() or is_of_labels(dtype) or self.table.has_lists(name)):
             raise ArgumentTypeError(
                 f"the column {name!r}",
                 rule="of numbers or labels",
