@@ -41,7 +41,8 @@ TOLD = {
     *("ledger-total", "ledger-unknown", "ledger-lacks", "ledger-only"),
     *("recipients-said", "law-said", "review-said", "review-look", "one-row"),
     *("use-heavy", "use-response-strata", "use-matrix", "use-shares", "use-mean", "use-table", "use-call-table"),
-    *("use-margins", "use-no-margins", "smallest-few", "less-sure", "sure-network", "audit-none-beside"),
+    *("use-shares-of-rows", "use-mean-of-rows", "use-mean-by-group", "use-no-slope", "use-no-margins"),
+    *("smallest-few", "less-sure", "sure-network", "audit-none-beside"),
 }
 """Those that the certificates of cases cannot have: tested with what a report is told, here and in test_report.py."""
 ALWAYS = {
@@ -153,7 +154,7 @@ TABLE = {key: lambda c, name: True for key in ALWAYS} | {
 def pattern(key):
     """A sentence with anything in its braces; none that is nothing but what it is told."""
     parts = re.split(r"\{\w+\}", re.sub(r"\{order\}\.|\{rare\}|\{also\}", "", REPORT_SENTENCES[key][1]))
-    return re.compile(".+?".join(map(re.escape, parts)))
+    return re.compile(".*?".join(map(re.escape, parts)))
 
 
 def _written(certificate, folder):

@@ -285,7 +285,7 @@ def test_expected_changes_follow_from_the_plan_and_are_near_what_a_release_does(
     page = Page((tmp_path / "page.html").read_text())
     share = f"about {100 * certificate.table.changed['town']:.0f} %"
     assert page.row("town")[1] == share
-    assert "at most its share of changed values" in page.text
+    assert "at most the share of its values that change" in page.text
     assert page.row("networks beyond the beliefs")[0].endswith("in 99 % of rows")
 
 

@@ -205,13 +205,23 @@ _VARIANCES = {"Laplace": 2.0, "Gaussian": 1.0}
 """Variance of noise of scale 1, by its title."""
 
 
+_OF_A_TABLE = {
+    "Shares, histograms": "use-shares-of-rows",
+    "Mean of all rows": "use-mean-of-rows",
+    "Mean by group": "use-mean-by-group",
+    "Slopes": "use-no-slope",
+}
+
+
 def use_of(certificate: Fields, /) -> list[tuple[str, list[Claim]]]:
     """Columns, and what to do about their noise; none of answers, which are estimates already."""
     if certificate.answers:
         return []
     if certificate.table:
-        margins = [claim("use-margins")] if certificate.has_bounds else [claim("use-no-margins")]
-        return [("All columns", [*margins, claim("use-table", secret=shown_names(certificate.secret))])]
+        rows = _OF_A_TABLE if certificate.has_bounds else {"All columns": "use-no-margins"}
+        found = [(what, [claim(key)]) for what, key in rows.items()]
+        secret = shown_names(certificate.secret)
+        return [*found, (f"Whatever rests on {secret}", [claim("use-table", secret=secret)])]
     found = _of_noise(certificate)
     found += [(shown(name), _of_channel(certificate, name)) for name in certificate.channels]
     exact = [name for name, scale in certificate.scales.items() if not scale]
@@ -250,7 +260,8 @@ def _of_noise(certificate: Fields) -> list[tuple[str, list[Claim]]]:
             unknown = "by how much is not known" + " of the others" * bool(shares)
             share = [f"divide it by about {', '.join(shares)}"] * bool(shares) + [unknown] * (len(shares) < len(plain))
             said.append(claim("use-slope", share="; ".join(share)))
-        found.append((shown_names(plain), [*said, claim("use-csv")]))
+        also = " or by a column that was released as it was" * bool(certificate.given or certificate.kept)
+        found.append((shown_names(plain), [*said, claim("use-csv", by_kept=also)]))
     return found
 
 
@@ -545,9 +556,11 @@ def _use(certificate: Fields) -> list[Any]:
 def _columns(certificate: Fields) -> Section:
     caption = "In the units of each column"
     if certificate.scales:
-        caption += "; spread and error of a constant are estimated from the released values"
+        caption += "; spread and error of a constant, one value in place of all, are estimated from the released values"
     if certificate.changed:
-        caption = "Under the fitted network. Numbers are grouped into cells; changes are counted between cells only"
+        caption = (
+            "Under the fitted network. Where numbers are grouped into cells, changes are counted between cells only"
+        )
     parts = [
         Table(column_rows(certificate), caption, column_heads(certificate), "numbers"),
         *stated(certificate, ("table-changed",)),

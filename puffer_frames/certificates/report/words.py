@@ -80,9 +80,9 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "no-end": (
         "proved",
-        "The promise does not lapse, but it is only about readers with the beliefs named here, and about the released "
-        "values and what is computed from them alone. A reader who later learns more, from another release of the same "
-        "records, a kept column or another table, is no longer covered.",
+        "The promise does not expire, but it is only about readers with the beliefs named here, and about the released "
+        "values and what is computed from them alone. It no longer holds for a reader who later learns more of a "
+        "record, from another release, a kept column or another table.",
     ),
     "not-dp": (
         "not covered",
@@ -109,7 +109,10 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "combinations made coarser or left out, and a test whether persons can be found (ISO/IEC 27559:2022). "
         "Declared recipients: {recipients}.",
     ),
-    "one-row": ("said", "The issuer states: each person has one row."),
+    "one-row": (
+        "said",
+        "The issuer states: each person has one row. The guarantee of one row is then one of each person.",
+    ),
     "one-row-unsaid": (
         "not covered",
         "The guarantee is of one row, and nobody has stated that each person has one row: of a person with several "
@@ -130,7 +133,7 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "use-slope": (
         "measured",
-        "The slope of a regression on one such column alone comes out smaller than in the raw rows: {share}.",
+        "The slope of a regression on a noisy column alone comes out smaller than in the raw rows: {share}.",
     ),
     "use-heavy": (
         "technical",
@@ -175,20 +178,30 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "not covered",
         "Compute figures from the file as it is. Nothing here tells their errors.",
     ),
-    "use-margins": (
+    "use-shares-of-rows": (
         "measured",
-        "Compute figures from the file as it is. On average, and under the network: the share of rows with given "
-        "values of a column, or with numbers in whole cells of it, is off by at most its share of changed values, and "
-        "for several columns by at most the sum of their shares; the mean of all rows is off by at most what the "
-        "column moves, plus, for numbers in cells, the average distance between a value and the one that is released "
-        "for its cell. This page prints neither that distance nor the cells. Shares are mostly off by far less; the "
-        "mean of a column with a few large values may be off by about as much. All that is known of a group is that "
-        "some C rows of it may have changed: its mean is off by at most C / (its rows) times the range of possible "
-        "values, and, for numbers in cells, by the gap between neighbouring released values more. C is the sum of the "
-        "shares of both columns, each half a percent larger, times all rows, plus three times the square root of that. "
-        "This is often the whole range. Means by group are mostly off by far less, but nobody outside can say by how "
-        "much. Slopes have no margin at all, since how a row was changed depends on its secret: where you need one, "
-        'ask for a release with mechanism="noise" in place of this one, before this one is handed over.',
+        "Compute figures from the file as it is. The share of rows with given values of a column (of numbers in cells: "
+        "in whole cells) is off by at most the share of its values that change, and for several columns by at most the "
+        "sum of their shares: on average, and under the network. Mostly it is off by far less.",
+    ),
+    "use-mean-of-rows": (
+        "measured",
+        "Off by at most what the column moves on average, under the network. For numbers in cells the average distance "
+        "between a value and the one that is released for its cell comes on top; this page does not print it. The mean "
+        "of a column with a few large values may be off by about as much.",
+    ),
+    "use-mean-by-group": (
+        "measured",
+        "Off by at most C / (rows of the group) times the range of possible values, and for numbers in cells by the "
+        "gap between neighbouring released values more. C is how many rows may have changed in the column of the "
+        "values or in that of the groups: add up the shares of both and 1 %; multiply by the number of all rows; "
+        "add three times the square root of that. For groups of fewer than C rows this is the whole range. Mostly "
+        "such a mean is off by far less, but nobody outside can say by how much.",
+    ),
+    "use-no-slope": (
+        "not covered",
+        "Slopes have no margin, since how a row was changed depends on its secret. Where you need one, ask before this "
+        'release is handed over for one with mechanism="noise" in its place.',
     ),
     "use-table": (
         "not covered",
@@ -222,11 +235,10 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "use-csv": (
         "technical",
-        "With a CSV file and this page alone, by hand: a mean of noisy values, of all rows or by a column that was "
-        "released as it was, has a standard error of at most their standard deviation divided by the square "
-        "root of their number; variance and slope are corrected as said above. Histograms and quantiles need the "
-        "certificate: ask for its JSON file, and give "
-        'puffer_frames.Certificate.load("CERTIFICATE.json") to estimate.',
+        "With a CSV file and this page alone, by hand: a mean of noisy values, of all rows{by_kept}, has a standard "
+        "error of at most their standard deviation divided by the square root of their number; variance and slope "
+        "are corrected as said above. Histograms and quantiles need the certificate: ask for its JSON file, and give"
+        ' puffer_frames.Certificate.load("CERTIFICATE.json") to estimate.',
     ),
     "changed": (
         "not covered",
@@ -277,7 +289,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     "word-plan": (
         "technical",
         "What was computed from the table for the release: the noise or the probabilities, and exact statistics of "
-        "every secret. It is not published.",
+        "every secret. The promise holds for a reader who knows the noise or the probabilities, too. Nothing protects "
+        "the statistics, so the plan is not published.",
     ),
     "word-epsilon": (
         "technical",
