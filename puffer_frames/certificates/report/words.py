@@ -80,9 +80,9 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "no-end": (
         "proved",
-        "The promise does not expire, but it is only about readers with the beliefs named here, and about the released "
-        "values and what is computed from them alone. It no longer holds for a reader who later learns more of a "
-        "record, from another release, a kept column or another table.",
+        "The promise does not expire, but it covers only readers with the beliefs named here, and only the released "
+        "values and what is computed from them. It does not cover a reader who learns more of a record, now or later, "
+        "from another release, a kept column or another table.",
     ),
     "not-dp": (
         "not covered",
@@ -182,7 +182,7 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "measured",
         "Compute figures from the file as it is. The share of rows with given values of a column (of numbers in cells: "
         "in whole cells) is off by at most the share of its values that change, and for several columns by at most the "
-        "sum of their shares: on average, and under the network. Mostly it is off by far less.",
+        "sum of their shares: on average, and under the network.",
     ),
     "use-mean-of-rows": (
         "measured",
@@ -364,8 +364,12 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "not covered",
         "Besides the attacks above, no audit of the release against its table was given to this report.",
     ),
-    "audit-passed": ("measured", "A test of the release against its table ({kind}) passed."),
-    "audit-failed": ("measured", "A test of the release against its table ({kind}) FAILED: do not publish it."),
+    "audit-passed": (
+        "measured",
+        "An audit of the release against its table ({kind}) found no fault. It looks for raw values, for an order or a "
+        "seed that tells, and for more of the secret in single released columns than the certificate allows.",
+    ),
+    "audit-failed": ("measured", "An audit of the release against its table ({kind}) FAILED: do not publish it."),
     "recipients-said": ("said", "{text}"),
     "recipients-unsaid": ("said", "Not said who gets the release. Who may read the raw table is not known here."),
     "law-said": ("said", "Legal basis: {text}."),
