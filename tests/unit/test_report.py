@@ -341,7 +341,8 @@ def test_a_test_of_the_release(tmp_path):
     page, text = page_of(certificate, tmp_path, audit=Audited(True))
     assert page.row("Adversarial test")[1] == (
         "An audit of the release against its table (Audited) found no fault. It looks for raw values, for an order or "
-        "a seed that tells, and for more of the secret in single released columns than the certificate allows. (measured)"
+        "a seed that tells, and for more of the secret in single released columns than the certificate allows. "
+        "(measured)"
     )
     assert "0.8125" not in text
     page, _ = page_of(certificate, tmp_path, audit=Audited(False))

@@ -187,8 +187,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     "use-mean-of-rows": (
         "measured",
         "Off by at most what the column moves on average, under the network. For numbers in cells the average distance "
-        "between a value and the one that is released for its cell comes on top; this page does not print it. The mean "
-        "of a column with a few large values may be off by about as much.",
+        "between a value and the one that is released for its cell comes on top: this page does not print it, so by "
+        "hand there is no limit for them.",
     ),
     "use-mean-by-group": (
         "measured",
@@ -377,7 +377,7 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     "harm-unsaid": (
         "not covered",
         "What the persons in the table were told, how their data were collected, and what harm a right or wrong guess "
-        "of the secret would do: not on this page.",
+        "of the secret would do: not on this page, but for what it quotes of the issuer.",
     ),
     "identity": (
         "not covered",
