@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
+import scipy
 
 from puffer_frames.errors import ArgumentError, short_traceback
 from puffer_frames.frames.columns import Name
@@ -64,7 +64,9 @@ class WorstCase:
     def interval(self, level: float, /) -> tuple[float, float]:
         """How far below and above the value its interval ends."""
         failure = (1 - level) / max(1, len(self.shares))
-        changed = sum(int(binom.isf(failure, self.rows, min(1.0, share + _ROUNDED))) for share in self.shares)
+        changed = sum(
+            int(scipy.stats.binom.isf(failure, self.rows, min(1.0, share + _ROUNDED))) for share in self.shares
+        )
 
         def largest(values: FloatArray, end: float) -> float:
             kept = np.sort(values)[changed:]
