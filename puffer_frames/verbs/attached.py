@@ -379,6 +379,6 @@ def attached_to(frame: NativeFrame, /) -> Certificate:
             rule="a release with its certificate attached",
             got="a frame without one",
             hint="Call this on the frame that privatize returned. Most operations on a frame forget its certificate: "
-            "keep it, and write certificate.attach(frame).",
+            'keep it, and write certificate.attach(frame). That of a Parquet file is read_certificate("FILE").',
         )
     return Certificate.from_dict(plain)

@@ -529,6 +529,11 @@ def test_texts():
     assert "<table>" in mean._repr_html_()
     many = own.quantile("score", np.linspace(0.01, 0.99, 40), resamples=5)
     assert "and 16 more" in str(many)
+    assert "intervals hold less often" in " ".join(many.notes)
+    assert "intervals hold less often" in " ".join(own.histogram("score", resamples=5).notes)
+    assert not own.histogram("rooms", resamples=5).notes  # without noise
+    with pytest.raises(UncoveredFrameError, match='read_certificate\\("FILE"\\)'):
+        estimate(PEOPLE)
 
 
 STATISTICS = {

@@ -199,6 +199,13 @@ ESTIMATES = {
     ),
     "a share above 1": (lambda: _estimator().quantile("age", 50), lambda: _estimator().quantile("age", 0.5)),
     "a support below 0": own(lambda e: e.quantile("age", support=-1), lambda e: e.quantile("age", support=1)),
+    "a support that the values refute": own(
+        lambda e: e.quantile("age", support=(20, 62)), lambda e: e.quantile("age", support=range(20, 62 + 1))
+    ),
+    "a pair that is turned round": own(
+        lambda e: e.histogram("age", support=(62, 20)), lambda e: e.histogram("age", support=1)
+    ),
+    "a mean with a support": own(lambda e: e.mean("age", support=(20, 62)), lambda e: e.mean("age")),
     "a support of text": (
         lambda: _estimator().quantile("age", support="integers"),
         lambda: _estimator().quantile("age", support=range(17, 91)),

@@ -103,7 +103,10 @@ TABLE = {key: lambda c, name: True for key in ALWAYS} | {
     **{key: lambda c, name: not answers(c, name) for key in ("values-told", "who-is-in", "open-to-all", "identity")},
     "use-noise": noisy,
     "use-slope": lambda c, name: (
-        noisy(c, name) and not certificate_of_case(name).strata and bool(certificate_of_case(name).estimated)
+        noisy(c, name)
+        and not certificate_of_case(name).strata
+        and bool(certificate_of_case(name).estimated)
+        and len(certificate_of_case(name).public + certificate_of_case(name).kept) > 1
     ),
     "use-processed": lambda c, name: not answers(c, name) and ("clip" in c or c.get("mechanism") == "remap"),
     "use-response": lambda c, name: name == "rows, labels",

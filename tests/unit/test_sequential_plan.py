@@ -36,6 +36,7 @@ from puffer_frames.errors import (
     ColumnNotFoundError,
     PlanFileError,
     PriorError,
+    UncoveredFrameError,
 )
 from puffer_frames.mechanisms.sequential import fitted, measured, mechanism
 from puffer_frames.mechanisms.sequential import mechanism as text_of_tables
@@ -700,12 +701,26 @@ def test_a_whole_table_has_bounds_of_means_and_counts(plan, people):
     assert figures.mean("code", by="own").interval(0.99)[1].max() <= 2.0  # no cells: the range of the release
     assert "a bound, and wide" in str(found)
     assert "Bounds from a whole table" in str(figures)
+    assert not any("nothing is known" in note for note in figures.mean("age", **age).notes)
+    lost = figures.mean("age", by="town", **age)
+    assert np.array(lost.interval()).tolist() == [[20] * 3, [64] * 3]
+    assert lost.notes[0].startswith("nothing is known of any of them at 95 %")
+    few = figures.value_counts("town")
+    assert not any("nothing is known" in note for note in few.notes)
+    assert figures.mean("age", support=range(20, 65)).interval() == figures.mean("age", **age).interval()
+    part = plan.release(people, rng=1)[["age"]]
+    assert "town" not in str(estimate(part, plan.release(people, rng=1).puffer.certificate))
+    with pytest.raises(UncoveredFrameError, match="those of a whole table, 512 different ones at most; got more"):
+        estimate(part + np.arange(1500)[:, None] / 1e6, plan.release(people, rng=1).puffer.certificate)
     for wrong, match in (
-        (lambda: figures.mean("age"), "the least and the largest value"),
+        (lambda: figures.mean("age"), "the least and the largest value that there may be; got nothing"),
+        (lambda: figures.mean("age", support=1), "got a step alone"),
+        (lambda: figures.mean("age", support=(64, 20)), "the larger value first"),
+        (lambda: figures.mean("code", by="age"), "Hint: Others are: town, own, code"),
         (lambda: figures.mean("age", support=(30, 40)), "a narrower range"),
         (lambda: figures.mean("age", by="pay", **age), "by must be"),
         (lambda: figures.mean("age", weights="code", **age), "weights"),
-        (lambda: figures.value_counts("age"), "by must be"),
+        (lambda: figures.value_counts("age"), r"column must be(.|\n)*\.histogram\(column, bins, support=\(LOWEST"),
         *(
             (lambda f=f: f(), "released column by column")
             for f in (

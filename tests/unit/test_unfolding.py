@@ -14,6 +14,7 @@ from puffer_frames.verbs.estimating.laws import (
     MOST_BINS,
     MOST_POINTS,
     BinnedColumn,
+    Unfolding,
     best_steps,
     even_support,
     law_of_rows,
@@ -200,6 +201,42 @@ def test_randomised_response():
         assert spread == pytest.approx(np.diag(full.covariance))
     assert response_shares(3, None) == (1, 0)
     assert response_shares(1, 0.5) == (1, 0)
+
+
+def law_on(support, column):
+    return Unfolding.of(support=support, resamples=2, rng=0, population=False).law(column)
+
+
+@pytest.mark.parametrize("scale", [0.05, 0.5, 3.0])
+def test_a_support_that_the_released_values_refute(scale):
+    rng = np.random.default_rng(10)
+    x = rng.choice([2.0, 5.0, 6.0, 30.0], 6000, p=[0.2, 0.5, 0.2, 0.1])  # peaks, which take most steps
+    own = column(x + rng.laplace(0, scale, x.size), Laplace(scale=scale))
+    for right in (range(31), [2, 5, 6, 30], 1, None):
+        assert law_on(right, own).shares.sum() == pytest.approx(1)
+    for wrong in ((0, 30), (1, 2), [2, 30], range(10, 31), 25):
+        with pytest.raises(ArgumentError, match=r"refute\.\n\nHint: Write support=range\(LOWEST, HIGHEST \+ 1\)"):
+            law_on(wrong, own)
+    with pytest.raises(ArgumentError, match="the larger value first"):
+        law_on((30, 0), own)
+
+
+def test_a_support_of_strata_and_of_values_without_noise():
+    """Strata with laws of their own, which one law for all of them does not explain."""
+    rng, places = np.random.default_rng(11), np.repeat([0, 1], 3000)
+    x = np.where(places == 0, rng.integers(0, 5, 6000), rng.integers(20, 31, 6000))
+    own = column(
+        x + rng.laplace(0, 1, 6000) * np.where(places, 6, 1), Laplace(scale=1.0), Laplace(scale=6.0), places=places
+    )
+    assert law_on(range(31), own).steps
+    with pytest.raises(ArgumentError, match="refute"):
+        law_on(range(12), own)
+    exact = column(x, None)
+    for right in (None, range(31), 1, 0.5):
+        assert law_on(right, exact).quantiles(np.array([1.0])).values == 30
+    for wrong in ((0, 30), 4):
+        with pytest.raises(ArgumentError, match="refute"):
+            law_on(wrong, exact)
 
 
 def test_rows_far_from_every_point_for_their_noise():

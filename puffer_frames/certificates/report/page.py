@@ -251,18 +251,27 @@ def _of_noise(certificate: Fields) -> list[tuple[str, list[Claim]]]:
         listed = ", ".join(text + name for (text, _), name in zip(sizes, names, strict=True))
         said = [claim("use-noise", variance=listed)]
         spreads = [certificate.estimated.get(name) for name in plain]
-        if all(one is not None for one in spreads) and not certificate.strata:
+        several = len((*certificate.public, *certificate.kept)) > 1
+        if has_slope := several and all(one is not None for one in spreads) and not certificate.strata:
             shares = [
-                f"{one.spread**2 / (one.spread**2 + size):.2g}{name}"
+                f"{_slope_share(one.spread, size)}{name}"
                 for one, (_, size), name in zip(spreads, sizes, names, strict=True)
                 if one is not None and not one.spread_is_bound
             ]
             unknown = "by how much is not known" + " of the others" * bool(shares)
-            share = [f"divide it by about {', '.join(shares)}"] * bool(shares) + [unknown] * (len(shares) < len(plain))
+            share = [f"divide it by {', '.join(shares)}"] * bool(shares) + [unknown] * (len(shares) < len(plain))
             said.append(claim("use-slope", share="; ".join(share)))
         also = " or by a column that was released as it was" * bool(certificate.given or certificate.kept)
-        found.append((shown_names(plain), [*said, claim("use-csv", by_kept=also)]))
+        corrected = "variance and slope are" if has_slope else "the variance is"
+        found.append((shown_names(plain), [*said, claim("use-csv", by_kept=also, corrected=corrected)]))
     return found
+
+
+def _slope_share(spread: float, variance: float) -> str:
+    """Between what the share of the slope lies that is left, for a spread that is known to two digits."""
+    half = 0.5 * 10 ** (math.floor(math.log10(spread)) - 1)
+    ends = (f"{end**2 / (end**2 + variance):.2g}" for end in (spread - half, spread + half))
+    return "about " + " to ".join(dict.fromkeys(ends))
 
 
 def _variances(certificate: Fields, name: str) -> tuple[str, float]:

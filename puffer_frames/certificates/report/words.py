@@ -223,7 +223,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         '.regress("Y", on=["X"]), .quantile("X", 0.5, support=1), .histogram("X", bins=10, support=1) or '
         '.value_counts("LABEL") of these columns: estimates for the raw rows, with standard errors and intervals. '
         "support=1 is for whole numbers. Where their range is known too, say support=range(LOWEST, HIGHEST + 1): "
-        "without it figures reach beyond the ends of the range.",
+        "without it figures reach beyond the ends of the range. Where many rows share a few values, as 40 hours "
+        "a week, intervals of histograms and quantiles hold less often than they say.",
     ),
     "use-call-table": (
         "technical",
@@ -236,8 +237,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     "use-csv": (
         "technical",
         "With a CSV file and this page alone, by hand: a mean of noisy values, of all rows{by_kept}, has a standard "
-        "error of at most their standard deviation divided by the square root of their number; variance and slope "
-        "are corrected as said above. Histograms and quantiles need the certificate: ask for its JSON file, and give"
+        "error of at most their standard deviation divided by the square root of their number; {corrected} "
+        "corrected as said above. Histograms and quantiles need the certificate: ask for its JSON file, and give"
         ' puffer_frames.Certificate.load("CERTIFICATE.json") to estimate.',
     ),
     "changed": (

@@ -22,14 +22,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
+import scipy
 
 from puffer_frames.errors import ArgumentError, short_traceback
 from puffer_frames.frames.columns import Name
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.numbers.presentation import Rows, shown, shown_names
+from puffer_frames.numbers.presentation import Rows, listed, shown, shown_names
 from puffer_frames.priors.prior import FloatArray, IndexArray
-from puffer_frames.verbs.estimating.estimated import Estimate
+from puffer_frames.verbs.estimating.estimated import Estimate, labels_text
 from puffer_frames.verbs.estimating.estimator import Estimator
 from puffer_frames.verbs.estimating.laws import Unfolding, check_bins
 from puffer_frames.verbs.estimating.levels import prepared_notes
@@ -39,6 +39,8 @@ _ROUNDED = 0.005
 """Shares are published in whole percents."""
 _NOTE = "a bound, and wide: all rows that may have changed count as if they had where it matters most; how many there "
 _NOTE += "are follows from the average under the fitted network"
+_NOTHING = "nothing is known of {which} at 95 %: so many rows may have changed that the interval is the whole range"
+_MOST_NAMED = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -62,13 +64,21 @@ class WorstCase:
     def interval(self, level: float, /) -> tuple[float, float]:
         """How far below and above the value its interval ends."""
         failure = (1 - level) / max(1, len(self.shares))
-        changed = sum(int(binom.isf(failure, self.rows, min(1.0, share + _ROUNDED))) for share in self.shares)
+        changed = sum(
+            int(scipy.stats.binom.isf(failure, self.rows, min(1.0, share + _ROUNDED))) for share in self.shares
+        )
 
         def largest(values: FloatArray, end: float) -> float:
             kept = np.sort(values)[changed:]
             return self.times * float(kept.sum() + (values.size - kept.size) * end) / values.size
 
         return -largest(-self.least, -self.ends[0]) - self.value, largest(self.most, self.ends[1]) - self.value
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the interval at 95 % has all that there may be."""
+        whole = self.times * np.array(self.ends)
+        return bool(whole[0] < whole[1] and np.allclose(np.add(self.interval(0.95), self.value), whole))
 
 
 @short_traceback
@@ -87,8 +97,8 @@ class TableEstimator(Estimator):
     ) -> Estimate:
         """The mean of a column, of each group of others.
 
-        `support` has the least and the largest value that there may be; numbers in cells need it. By default these are
-        those of the release.
+        `support` has the values that there may be, of which the least and the largest will do: (17, 90), or
+        range(17, 91) as for noisy columns. Numbers in cells need it. By default they are those of the release.
         """
         name = self.columns.name(column, "column")
         names = () if by is None else self.columns.names(by, "by")
@@ -98,7 +108,7 @@ class TableEstimator(Estimator):
         least, most, ends = self._between(
             name, values, Unfolding.of(support=support, resamples=2, rng=0, population=False)
         )
-        labels, parts = self._members(names) if names else ({}, [np.arange(values.size)])
+        labels, parts = self._members(names, "by") if names else ({}, [np.arange(values.size)])
         found = [self._worst(values[k], least[k], most[k], (name, *names), ends) for k in parts]
         of = f" by {shown_names(names)}" * bool(names)
         return self._bounded(f"mean of {shown(name)}{of}", found, labels)
@@ -133,15 +143,15 @@ class TableEstimator(Estimator):
     def value_counts(self, column: Name | Iterable[Name]) -> Estimate:
         """How many rows have each level of a column, or of several together."""
         names = self.columns.names(column, "column")
-        labels, parts = self._members(names)
+        labels, parts = self._members(names, "column")
         members = [np.isin(np.arange(self.columns.rows), part).astype(float) for part in parts]
         found = [self._worst(own, own, own, names) for own in members]
         return self._bounded(f"rows per level of {shown_names(names)}", found, labels)
 
     def _shown(self) -> tuple[str, Rows]:
         rows = [
-            ("with bounds", shown_names(self.columns.certificate.changed)),
-            ("as they were", shown_names(self.columns.kept) or "none"),
+            ("with bounds", self.columns.shown_of(self.columns.certificate.changed)),
+            ("as they were", self.columns.shown_of(self.columns.kept)),
             *(("assumed", assumption) for assumption in self.columns.assumptions),
             ("methods", "mean, histogram, value_counts"),
         ]
@@ -171,8 +181,9 @@ class TableEstimator(Estimator):
         if (in_cells and points is None) or (
             points is not None and not points[0] <= levels[0] <= levels[-1] <= points[-1]
         ):
-            got = "nothing" if points is None else "a narrower range than that of the release"
-            hint = "Write support=(17, 90) where values are from 17 to 90."
+            got = "nothing" if asked.step is None else "a step alone"
+            got = got if points is None else "a narrower range than that of the release"
+            hint = "Write support=(LOWEST, HIGHEST), with what is known of the column."
             raise ArgumentError("support", rule="the least and the largest value that there may be", got=got, hint=hint)
         low, high = (levels if points is None else points)[[0, -1]].tolist()
         if not in_cells:
@@ -182,9 +193,27 @@ class TableEstimator(Estimator):
 
     def _bounded(self, what: str, found: Sequence[WorstCase], labels: Mapping[str, tuple[Any, ...]]) -> Estimate:
         figures, notes = [Figure(one.value, np.nan) for one in found], (_NOTE, *prepared_notes(self.columns))
+        names = labels_text(labels) or ["it"]
+        empty = [
+            name if "," not in name else f"({name})" for name, one in zip(names, found, strict=True) if one.is_empty
+        ]
+        which = listed(empty, most=_MOST_NAMED) if len(empty) < max(2, len(found)) else "any of them"
+        notes = (_NOTHING.format(which=which),) * bool(empty) + notes
         return self._made(what, figures, labels, notes=notes, scores=tuple(found))
 
-    def _members(self, names: Sequence[str]) -> tuple[dict[str, tuple[Any, ...]], list[IndexArray]]:
-        """Levels, and the rows of each, of all columns but numbers in cells."""
-        changed = self.columns.certificate.changed
-        return self.columns.groups(names, also=[name for name in changed if not self.columns.is_in_cells(name)])
+    def _members(self, names: Sequence[str], role: str) -> tuple[dict[str, tuple[Any, ...]], list[IndexArray]]:
+        """Levels, and the rows of each; raises ArgumentError for numbers in cells."""
+        for name in names:
+            if self.columns.is_in_cells(name):
+                others = [other for other in self.columns.table.names if not self.columns.is_in_cells(other)]
+                raise ArgumentError(
+                    role,
+                    rule="columns of labels, or of numbers that are not in cells",
+                    got=f"{name!r}, whose released values stand for cells",
+                    hint="Write .histogram(column, bins, support=(LOWEST, HIGHEST))."
+                    if role == "column"
+                    else f"Others are: {shown_names(others)}."
+                    if others
+                    else "Leave it out: all columns are in cells.",
+                )
+        return self.columns.groups(names, also=self.columns.certificate.changed)

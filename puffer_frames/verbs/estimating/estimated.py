@@ -306,7 +306,7 @@ class Estimate(Printed):
     def _shown(self) -> tuple[str, Rows]:
         low, high = (np.ravel(end) for end in self.interval())
         value, error = np.ravel(self.value), np.ravel(self.standard_error)
-        names = [", ".join(shown(_label(part)) for part in row) for row in zip(*self.labels.values(), strict=True)]
+        names = labels_text(self.labels)
         lines = [("", "value", "std. error", "low", "high")]
         for k, name in enumerate((names or [""])[:_MOST_SHOWN]):
             lines.append((name, f"{value[k]:.6g}", f"{error[k]:.3g}", f"{low[k]:.6g}", f"{high[k]:.6g}"))
@@ -317,5 +317,7 @@ class Estimate(Printed):
         return f"Estimate: {self.what}", [*rows, *(("note", note) for note in self.notes)]
 
 
-def _label(part: object) -> str:
-    return f"{part:.6g}" if isinstance(part, float) else str(part)
+def labels_text(labels: Mapping[str, tuple[Any, ...]], /) -> list[str]:
+    """Labels as they are printed, one for each number; none for a number without."""
+    rows = zip(*labels.values(), strict=True)
+    return [", ".join(shown(f"{part:.6g}" if isinstance(part, float) else str(part)) for part in row) for row in rows]

@@ -90,8 +90,8 @@ def estimate(frame: NativeFrame, certificate: Certificate | None = None, /, *, t
             "the release",
             rule='one of the rows of its plan, and target="table", where a whole table was released column by column',
             got='target="population"' if found.has_bounds else "one whose share of changed values is not known",
-            hint="Compute figures from the release as it is, and give no error; or release the columns that you need "
-            "an interval for with noise.",
+            hint="Compute figures from the release as it is, and give no error; or ask the issuer for the columns that "
+            "you need an interval for with noise.",
         )
     if found.unit is not None and target == "population":
         raise ArgumentError(

@@ -29,6 +29,10 @@ from puffer_frames.verbs.estimating.released_columns import NoisyColumn, Release
 INTERCEPT = "intercept"
 """Name of the first coefficient of a regression."""
 
+_PEAKS = (
+    "an unfolded law is smoother than the rows': where many share a few values, as 40 hours a week, they spread to "
+)
+_PEAKS += "neighbouring ones, and intervals hold less often than they say"
 _MOST_WEIGHT = 1e100
 """Products of larger ones with squares of values leave the range of floats."""
 
@@ -51,7 +55,14 @@ class Estimator(Printed):
     """Library of the release, and of the frames that `to_frame` gives."""
 
     @short_traceback
-    def mean(self, column: Name, *, by: Name | Iterable[Name] | None = None, weights: Name | None = None) -> Estimate:
+    def mean(
+        self,
+        column: Name,
+        *,
+        by: Name | Iterable[Name] | None = None,
+        weights: Name | None = None,
+        support: float | Sequence[float] | None = None,
+    ) -> Estimate:
         """The mean of a column, of each group of others; raises ArgumentError for heavy-tailed noise.
 
         Parameters
@@ -63,7 +74,12 @@ class Estimator(Printed):
             may have no rows at all (its number is within three standard errors of 0) has NaN.
         weights : label, optional
             A column of weights of the rows, that was released as it was: the mean is the weighted one.
+        support
+            Of a whole table alone.
         """
+        if support is not None:
+            rule, hint = "left out for a mean, but of a whole table", "Leave it out: no mean of noisy values needs it."
+            raise ArgumentError("support", rule=rule, got="one", hint=hint)
         name = self.columns.name(column, "column")
         names = () if by is None else self.columns.names(by, "by")
         channels = self.columns.certificate.channels
@@ -246,8 +262,8 @@ class Estimator(Printed):
                 "the spread of the columns on",
                 rule=f"at least {CLEAR:g} standard errors from 0, in every direction, where the noise is taken away",
                 got=got,
-                hint="The noise swamps it, or one column follows from others: leave one out, or release with a larger "
-                "epsilon.",
+                hint="The noise swamps it, or one column follows from others: leave one out, or ask the issuer for a "
+                "larger epsilon.",
             )
         errors = np.sqrt(np.diag(fit.covariance).clip(0.0))
         figures = [Figure(*pair) for pair in zip(fit.coefficients.tolist(), errors.tolist(), strict=True)]
@@ -284,7 +300,7 @@ class Estimator(Printed):
             Columns that were released as they were; each group is unfolded by itself.
         support : float or sequence of float, optional
             What anybody knows of the values: the step of which they are multiples (1 for whole numbers), or all that
-            there may be. By default they are numbers of any kind.
+            there may be, as in range(17, 91); a pair means two values alone. By default they are numbers of any kind.
         resamples : int
             How many; standard errors and intervals are those of the resampled estimates.
         rng : int or Generator
@@ -293,13 +309,14 @@ class Estimator(Printed):
         Raises
         ------
         ArgumentError
-            For shares beyond 0 to 1, a support that is none, and where the noise swamps the spread of the column.
+            For shares beyond 0 to 1, a support that is none or that the released values refute, and where the noise
+            swamps the spread of the column.
 
         Notes
         -----
         Unfolding is expectation maximisation (Richardson–Lucy), stopped where one half of the rows explains the other
         one best. Resamples take ten times as many steps, so that intervals cover what it smooths, but for laws of a
-        few sharp peaks. **Cost**: 0.1 to 1 s for a column.
+        few sharp peaks: the notes of an estimate say so. **Cost**: 0.1 to 1 s for a column.
         """
         name = self.columns.name(column, "column")
         asked = Unfolding.of(support=support, resamples=resamples, rng=rng, population=self.target == "population")
@@ -379,9 +396,9 @@ class Estimator(Printed):
         certificate = self.columns.certificate
         of = "the raw rows" if self.target == "table" else "the population that the rows are draws from"
         rows = [
-            ("with noise", shown_names(certificate.scales) or "none"),
-            ("through a channel", shown_names(certificate.channels) or "none"),
-            ("as they were", shown_names(self.columns.kept) or "none"),
+            ("with noise", self.columns.shown_of(certificate.scales)),
+            ("through a channel", self.columns.shown_of(certificate.channels)),
+            ("as they were", self.columns.shown_of(self.columns.kept)),
             ("intervals", f"for {of}"),
             *(("assumed", assumption) for assumption in self.columns.assumptions),
             ("methods", "mean, var, cov, corr, quantile, histogram, regress, value_counts"),
@@ -419,7 +436,7 @@ class Estimator(Printed):
                 "weights",
                 rule="a column of numbers from 0 to 1e100, some of them above 1e-100, that was released as it was",
                 got=f"{name!r}, which has noise" if not own.is_exact else f"{name!r}, with other numbers",
-                hint="Release the weights as they are, with Layout(keep=...), if they may be told.",
+                hint="Ask the issuer for weights as they are, Layout(keep=...), if they may be told.",
             )
         return own.values
 
@@ -450,7 +467,8 @@ class Estimator(Printed):
         values, rough, resamples = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
         errors = resamples.std(axis=0)
         figures = [Figure(*pair) for pair in zip(values.tolist(), errors.tolist(), strict=True)]
-        return self._made(what, figures, labels, of=(name,), resamples=resamples, rough=rough, least=least)
+        notes = (_PEAKS,) * bool(self.columns.certificate.scales.get(name))
+        return self._made(what, figures, labels, of=(name,), notes=notes, resamples=resamples, rough=rough, least=least)
 
     def _made(
         self,

@@ -250,7 +250,7 @@ def response_of(columns: ReleasedColumns, name: str, /) -> tuple[Coded, IndexArr
             f"the column {name!r}",
             rule="released so that a label says something of the raw one",
             got="labels that are as likely whatever the raw one is",
-            hint="Release with a larger epsilon.",
+            hint="Ask the issuer for a larger epsilon.",
         )
     return coded, places, shares
 
@@ -283,9 +283,9 @@ def prepared_notes(columns: ReleasedColumns, /) -> tuple[str, ...]:
 
 def unknown_channel(name: str, /, *, sees_secret: bool) -> ArgumentError:
     """The error of a column whose channel has no published table."""
-    hint = "Release it with Channel(publish_matrix=True), which publishes counts of the table too."
+    hint = "Ask the issuer for Channel(publish_matrix=True), which publishes counts of the table too."
     if sees_secret:
-        hint = 'Release it with preserve="marginal", which keeps the shares on average, or by the value alone with '
+        hint = 'Ask for preserve="marginal", which keeps the shares on average, or for one by the value alone with '
         hint += "Channel(publish_matrix=True): no table of values undoes a channel that sees the secret."
     return ArgumentError(
         f"the column {name!r}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -96,6 +96,8 @@ def rounded_moments(noise: NoiseFamily) -> tuple[float, float]:
 
 _WIDE, _TAIL = 1000, 60
 """Beyond 60 scales there is less noise than rounding of floats leaves."""
+_MOST_OF_TABLE = 512
+"""No column of a whole table has more levels or cells."""
 _NEVER = 1e-9
 _FINE = 1e-6
 _FLAT = 1e-3
@@ -128,6 +130,10 @@ class ReleasedColumns:
     def rows(self) -> int:
         """Rows that there are."""
         return len(self.table.opened())
+
+    def shown_of(self, names: Iterable[str], /) -> str:
+        """Those of these columns that are there, in a list."""
+        return shown_names(name for name in names if name in self.table.names) or "none"
 
     def notes(self, names: Sequence[str], /) -> tuple[str, ...]:
         """What an estimate of these columns is of, where that is not simply the table."""
@@ -189,8 +195,8 @@ class ReleasedColumns:
                 rule="released with noise, or as it was, for this estimate",
                 got="one of a whole table that was released column by column: how a row was changed depends on its "
                 "secret, and the certificate does not print with which probabilities",
-                hint="Write .mean(column, by=...), .histogram(column, bins) or .value_counts(column), which have "
-                'bounds, or release the columns that you need it for with mechanism="noise".',
+                hint="Write .mean(column, support=(LOWEST, HIGHEST)), .histogram with it, or .value_counts, which have "
+                'bounds, or ask the issuer for the columns that you need it for with mechanism="noise".',
             )
         values = self.values(name)
         if name not in certificate.scales:
@@ -200,7 +206,7 @@ class ReleasedColumns:
                 f"the column {name!r}",
                 rule="released with its noise",
                 got="values that were put in place of noisy ones (remap), which are biased",
-                hint='Release it with mechanism="noise": no table of the replacement is published.',
+                hint='Ask the issuer for mechanism="noise": no table of the replacement is published.',
             )
         column = self._with_noise(name, values)
         if self.derived:
@@ -228,8 +234,18 @@ class ReleasedColumns:
         return values
 
     def check_rows(self) -> None:
-        """Raise UncoveredFrameError for rows that are there twice, which the values of any column of noise tell."""
+        """Raise UncoveredFrameError for too many different values of a whole table, which are those of another release,
+        and for rows that are there twice, which the values of any column of noise tell.
+        """
         certificate = self.certificate
+        for name in set(certificate.changed) & set(self.table.names):
+            if not self.table.has_lists(name) and self.table.opened()[name].n_unique() > _MOST_OF_TABLE:
+                raise UncoveredFrameError(
+                    f"the values of {name!r}",
+                    rule=f"those of a whole table, {_MOST_OF_TABLE} different ones at most",
+                    got="more",
+                    hint="Read the certificate of this release: this one is of another, or values were changed.",
+                )
         if certificate.facts.replaced or not set(certificate.given) <= set(self.table.names):
             return
         for name in set(certificate.scales) & set(self.table.names):
@@ -317,7 +333,7 @@ class ReleasedColumns:
                 "the certificate",
                 rule="of schema 1.4 or later, where values were clipped or rounded after the noise",
                 got="an earlier one, which does not say how in numbers",
-                hint="Release the rows again without clip and round, or ask for another certificate.",
+                hint="Ask the issuer for another certificate, or for a release without clip and round.",
             )
         domain = certificate.facts.clipped.get(name) or ()
         whole = name in self.dates and done["clip"] is None and all(map(float.is_integer, domain))
@@ -404,7 +420,7 @@ def _as_keys(levels: Sequence[Any]) -> tuple[Any, ...]:
 def _of_a_channel(name: str, *, matrix: bool) -> ArgumentError:
     hint = "Write .value_counts(column), which gives the rows of every value."
     if not matrix:
-        hint = "Release it with Channel(publish_matrix=True), or with noise: what a channel does can then be undone."
+        hint = "Ask the issuer for Channel(publish_matrix=True), or for noise: what a channel does can then be undone."
     return ArgumentError(
         f"the column {name!r}",
         rule="released with noise, for this estimate",
