@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice, product
+from itertools import chain, combinations, islice, product
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import ColumnTypeError, KeptColumnWarning, UnreadColumnWarning
 from puffer_frames.frames.coded import codes_of, order_of
-from puffer_frames.frames.order import CERTAIN, Guess, counted, guess, joined, look_at_runs, ranked, surprise
+from puffer_frames.frames.order import CERTAIN, Guess, advantage, counted, guess, joined, look_at_runs, ranked, surprise
 from puffer_frames.frames.stamps.entries import is_null, is_shortened, spelled
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
@@ -35,6 +35,8 @@ _OF_GUESS, _SUSPECT_OF_GUESS, _FEW_GUESSES = 0.5, 0.75, 8
 """Errors, as a share of those of the most frequent target; in a sample, unless these are few."""
 _CHANCE = 10.0
 """What is seen happens by chance with a probability of at most e to the minus this."""
+_MOST_PAIRED, _MOST_TRIED = 24, 512
+"""So many kept columns are looked at in pairs; so many joint looks at kept and released ones."""
 _MOST_SIZES = 64
 _TILTS = (1e-3, 1e-2, 0.05, 0.2)
 FEW_VALUES = 64
@@ -169,17 +171,20 @@ def look_at_kept(
     public: Mapping[str, Column],
     /,
     *,
+    released: Mapping[str, Column],
     given: Collection[str] = (),
     ask: Ask | None,
 ) -> Iterator[KeptColumnWarning | UnreadColumnWarning]:
     """What a sample of rows tells of kept columns, by their plain names; `ask` is None where it is all rows.
 
+    The `released` columns are the public ones with noise.
+
     Columns named in `given` are checked only for what they determine: the guarantee conditions on them. Each target is
     warned of once, whichever of its fields tells it.
     """
     targets = {**secrets, **public}
-    told = guesses({own: column for own, column in kept.items() if column.name not in given}, secrets)
-    yield from guessed_warnings(told, kept, secrets)
+    told = guesses({own: column for own, column in kept.items() if column.name not in given}, secrets, released)
+    yield from guessed_warnings(told, kept, secrets, released)
     seen, repeated = {target for _, target in told}, list[str]()
     said = {(kept[owns[0]].name, target) for owns, target in told if len(owns) == 1}
     for own, target in product(kept, targets):
@@ -212,23 +217,30 @@ _JOINT = "secrets"
 """Plain name of all columns of the secret together."""
 
 
-def guesses(kept: Mapping[str, Column], secrets: Mapping[str, Column], /) -> dict[tuple[tuple[str, ...], str], Guess]:
+def guesses(
+    kept: Mapping[str, Column], secrets: Mapping[str, Column], released: Mapping[str, Column], /
+) -> dict[tuple[tuple[str, ...], str], Guess]:
     """How well kept columns guess a column of the secret, or all together; in a sample of rows, half of which test it.
 
-    By plain names. What single columns tell is not said of several together.
+    By plain names. What is said of several together, or beside released columns, is beyond what was said of less.
     """
     found = dict[tuple[tuple[str, ...], str], Guess]()
     if not kept:
         return found
     tested = np.random.default_rng(1).random(next(iter(kept.values())).codes.size) < 0.5
-    aims = {name: column.codes for name, column in secrets.items()}
-    of_groups = {name: _ways(column)[-1:] for name, column in secrets.items() if int(column.codes.max()) >= FEW_VALUES}
+    order, tested = np.argsort(tested, kind="stable"), np.sort(tested)  # a half in a row is taken ten times as fast
+
+    def ways_of(columns: Mapping[str, Column], most: int = 0) -> dict[str, list[IndexArray]]:
+        return {name: [look[order] for look in _ways(column)[-most:]] for name, column in columns.items()}
+
+    aims = {name: column.codes[order] for name, column in secrets.items()}
+    many = {name: column for name, column in secrets.items() if int(column.codes.max()) >= FEW_VALUES}
+    ways, of_groups, beside = ways_of(kept), ways_of(many, 1), ways_of(released, 2)
     if len(aims) > 1:
         aims[_JOINT] = joined(list(aims.values()))
-    ways = {own: _ways(column) for own, column in kept.items()}
-    tries = 2 * (sum(max(4, len(looks)) for looks in ways.values()) + 8)  # 8 of several together
+    tries = 2 * (sum(max(4, len(looks)) for looks in ways.values()) + 8)
     certain = _CHANCE + math.log(tries * len(aims))
-    together, codes = _together({own: looks[-1] for own, looks in ways.items()}, skip=True)
+    last = {own: ways[own][-1] for own in sorted(kept, key=lambda own: (int(ways[own][-1].max()), kept[own].name))}
     seen = set[str]()
     for target, aim in aims.items():
         if target == _JOINT and seen:
@@ -243,14 +255,10 @@ def guesses(kept: Mapping[str, Column], secrets: Mapping[str, Column], /) -> dic
                     found.pop(((before or own,), target), None)
                     found[(own,), target], best_of[kept[own].name] = best, own
                 seen.add(target)
-        joint = [(together, codes)] if len(together) > 1 else []
-        if target not in seen and len(kept) > 1:
-            joint += [(list(kept), votes) for votes in _votes([looks[-1] for looks in ways.values()], aim, tested)]
-            guessed = [(names, guess(look, aim, tested, certain=certain)) for names, look in joint]
-            names, joint_best = max(guessed, key=lambda named: 0.0 if named[1] is None else named[1].right)
-            if joint_best is not None:
-                found[_needed(names, joint_best, ways, aim, tested), target] = joint_best
-                seen.add(target)
+        said = max((2.0 * found[(own,), target].right - 1.0 for own in best_of.values()), default=0.0)
+        for names, each in _told_together(last, beside, aim, tested, said=said, aims=len(aims)):
+            found[names, target] = each
+            seen.add(target)
     return found
 
 
@@ -258,24 +266,94 @@ def _rank(found: Guess) -> tuple[float, float]:
     return found.right, found.told
 
 
-def _needed(
-    names: Sequence[str],
-    best: Guess,
-    ways: Mapping[str, Sequence[IndexArray]],
+def _told_together(
+    kept: Mapping[str, IndexArray],
+    released: Mapping[str, Sequence[IndexArray]],
     aim: IndexArray,
     tested: NDArray[np.bool_],
     /,
-) -> tuple[str, ...]:
-    """The columns without which the guess is worse."""
+    *,
+    said: float,
+    aims: int,
+) -> Iterator[tuple[tuple[str, ...], Guess]]:
+    """The best guess from several kept columns, and that from kept ones and released ones.
+
+    - `said`: Advantage of what single kept columns tell, which several must exceed.
+    """
+    together, codes = _together(kept, skip=True)
+    all_together = [(tuple(together), codes)] if len(together) > 1 else []
+    own = [(names, look, advantage(look, aim, tested)) for names, look in (*_subsets(kept, 1), *all_together)]
+    looks = list(islice(_released_looks(released), _MOST_TRIED // len(own)))
+    certain = _CHANCE + math.log(2 * aims * (math.comb(len(own), 2) + _CELLS + len(looks) * len(own)))
+    sets = chain(_subsets(kept, 2), all_together)
+    if not said and len(kept) > 1:
+        sets = chain(sets, ((tuple(kept), votes) for votes in _votes(list(kept.values()), aim, tested)))
+    best = _best((names, guess(look, aim, tested, certain=certain, beyond=said or None)) for names, look in sets)
+    if best is not None:
+        names, found = _needed(*best, kept, aim, tested)
+        said = 2.0 * found.right - 1.0
+        yield names, found
+
+    def beside() -> Iterator[tuple[tuple[str, ...], Guess | None]]:
+        for others, look in looks:
+            parts = (look, *(each for own, each in looks if set(own) < set(others) or own == others))
+            without = max(advantage(each, aim, tested) for each in parts)
+            for names, kept_look, alone in own:
+                least = max(without, said, alone)
+                found = guess(_pair(kept_look, look), aim, tested, certain=certain, beyond=least)
+                yield (*names, *others), found and replace(found, without=0.5 + 0.5 * without)
+
+    best = _best(beside())
+    if best is not None:
+        yield best
+
+
+def _best(told: Iterable[tuple[tuple[str, ...], Guess | None]]) -> tuple[tuple[str, ...], Guess] | None:
+    """The best guess, from the fewest columns."""
+    there = [(names, found) for names, found in told if found is not None]
+    return max(there, key=lambda each: (each[1].right, -len(each[0])), default=None)
+
+
+def _subsets(columns: Mapping[str, IndexArray], size: int) -> Iterator[tuple[tuple[str, ...], IndexArray]]:
+    """All so large, of the first columns."""
+    for names in combinations(islice(columns, _MOST_PAIRED), size):
+        yield names, columns[names[0]] if size == 1 else _pair(*(columns[name] for name in names))
+
+
+def _released_looks(released: Mapping[str, Sequence[IndexArray]]) -> Iterator[tuple[tuple[str, ...], IndexArray]]:
+    """Released columns by themselves, two of them, and all."""
+    last = {name: looks[-1] for name, looks in released.items()}
+    for name, looks in released.items():
+        yield from (((name,), look) for look in looks)
+    if len(last) > 2:
+        yield tuple(last), joined(list(last.values()))
+    yield from _subsets(last, 2)
+
+
+def _pair(one: IndexArray, other: IndexArray) -> IndexArray:
+    """Numbers of the joint entries; few are not numbered anew, which takes longer."""
+    size = int(other.max()) + 1
+    return one * size + other if (int(one.max()) + 1) * size <= ROWS else joined([one, other])
+
+
+def _needed(
+    names: Sequence[str],
+    best: Guess,
+    kept: Mapping[str, IndexArray],
+    aim: IndexArray,
+    tested: NDArray[np.bool_],
+    /,
+) -> tuple[tuple[str, ...], Guess]:
+    """The columns without which the guess is worse, and the guess from these."""
     left = list(names)
     for name in reversed(names):
         fewer = [own for own in left if own != name]
         if len(fewer) < 2:
             break
-        again = guess(joined([ways[own][-1] for own in fewer]), aim, tested, certain=_CHANCE)
+        again = guess(joined([kept[own] for own in fewer]), aim, tested, certain=_CHANCE)
         if again is not None and again.right >= best.right:
-            left = fewer
-    return tuple(left)
+            left, best = fewer, again
+    return tuple(left), best
 
 
 def _votes(kept: Sequence[IndexArray], aim: IndexArray, tested: NDArray[np.bool_], /) -> Iterator[IndexArray]:
@@ -290,13 +368,18 @@ def _votes(kept: Sequence[IndexArray], aim: IndexArray, tested: NDArray[np.bool_
 
 
 def guessed_warnings(
-    told: Mapping[tuple[tuple[str, ...], str], Guess], kept: Mapping[str, Column], secrets: Mapping[str, Column], /
+    told: Mapping[tuple[tuple[str, ...], str], Guess],
+    kept: Mapping[str, Column],
+    secrets: Mapping[str, Column],
+    released: Mapping[str, Column],
+    /,
 ) -> Iterator[KeptColumnWarning]:
     """What `guesses` found."""
     for (owns, target), found in told.items():
-        names = list(dict.fromkeys(kept[own].name for own in owns))
+        names = list(dict.fromkeys(kept[own].name for own in owns if own in kept))
+        beside = [released[own].name for own in owns if own in released]
         aim = " and ".join(column.name for column in secrets.values()) if target == _JOINT else secrets[target].name
-        yield KeptColumnWarning(names, determines=aim, share=found.right, measured=found.words)
+        yield KeptColumnWarning(names, determines=aim, share=found.right, measured=found.words, released=beside)
 
 
 def _ways(column: Column) -> list[IndexArray]:

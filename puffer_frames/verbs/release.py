@@ -120,7 +120,8 @@ def release_rows(
     asked = asked.with_days(tuple(rows.dates))
     warn_of_release(open_table(frame).metadata())
     check_refinable(fitted, rows, asked)
-    key, warnings = drawing.key(), rows.warnings(list(rows_per_secret.values()))
+    key = drawing.key()
+    warnings = rows.warnings(list(rows_per_secret.values()), lambda: fitted.draws(asked, ReleaseKey.of(0)))
     for warning in warnings:
         warn(warning)
     protected = fitted.protected_rows(rows_per_secret if batch is None else None)

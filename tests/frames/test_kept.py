@@ -553,7 +553,7 @@ def test_kept_columns_at_random_are_not_warned_about():
             str(k): Column(name=str(k), codes=np.unique(c, return_inverse=True)[1], numbers=c.astype(float))
             for k, c in enumerate(columns)
         }
-        assert guesses({k: look for k, look in looks.items() if k != "0"}, {"0": looks["0"]}) == {}
+        assert guesses({k: look for k, look in looks.items() if k != "0"}, {"0": looks["0"]}, {}) == {}
 
 
 def nested(levels):
