@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from puffer_frames.errors import ColumnTypeError, KeptColumnWarning, UnreadColumnWarning
 from puffer_frames.frames.coded import codes_of, order_of
 from puffer_frames.frames.order import CERTAIN, Guess, advantage, counted, guess, joined, look_at_runs, ranked, surprise
-from puffer_frames.frames.stamps.entries import is_null, is_shortened, spelled
+from puffer_frames.frames.stamps.entries import is_null, is_shortened, plain_entry, spelled
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
 ROWS = 1 << 16
@@ -117,11 +117,11 @@ class Evidence:
         few = self.errors <= _SUSPECT_OF_GUESS * guess or guess < _FEW_GUESSES
         return self.constant or (self.errors <= _SUSPECT * self.rows and few)
 
-    def determines(self) -> bool:
-        """Whether the kept value tells the target, in all but a few rows, and more than chance explains."""
+    def determines(self, tries: int = 1) -> bool:
+        """Whether the kept value tells the target, in all but a few rows, and more than chance explains in any try."""
         enough = self.rows >= LEAST_ROWS and not self.constant
         few = enough and self.errors <= min(_ERRORS * self.rows, _OF_GUESS * self._guess)
-        return few and self._log_chance() <= -_CHANCE
+        return few and self._log_chance() <= -_CHANCE - math.log(tries)
 
     def _log_chance(self) -> float:
         r"""Logarithm of a bound on the probability of so few errors where the target does not depend on the kept value.
@@ -203,12 +203,17 @@ def look_at_kept(
             seen.add(target)
             said.add((column.name, target))
             yield KeptColumnWarning([column.name], determines=aim.name, share=found)
-    together, codes = _together({own: kept[own].codes for own in repeated})
-    for target, aim in targets.items() if len(together) > 1 else ():
-        found = None if target in seen else _determined(Evidence.of(codes, aim.codes), together, target, ask=ask)
-        if found is not None:
-            names = list(dict.fromkeys(kept[own].name for own in together))
-            yield KeptColumnWarning(names, determines=aim.name, share=found)
+    left = {target: aim for target, aim in targets.items() if target not in seen and len(repeated) > 1}
+    repeating = _few_first({own: kept[own].codes for own in repeated}, kept)
+    together, codes = _together(repeating)
+    sets = [*islice(_subsets(repeating, 2), _MOST_TRIED // max(1, len(left))), (tuple(together), codes)]
+    for target, aim in left.items():
+        for owns, look in sets:
+            found = _determined(Evidence.of(look, aim.codes), owns, target, ask=ask, tries=len(sets) * len(left))
+            if found is not None:
+                names = list(dict.fromkeys(kept[own].name for own in kept if own in owns))
+                yield KeptColumnWarning(names, determines=aim.name, share=found)
+                break
     for name in dict.fromkeys(column.name for column in kept.values() if not column.is_read):
         yield UnreadColumnWarning(name)
 
@@ -240,7 +245,7 @@ def guesses(
         aims[_JOINT] = joined(list(aims.values()))
     tries = 2 * (sum(max(4, len(looks)) for looks in ways.values()) + 8)
     certain = _CHANCE + math.log(tries * len(aims))
-    last = {own: ways[own][-1] for own in sorted(kept, key=lambda own: (int(ways[own][-1].max()), kept[own].name))}
+    last = _few_first({own: looks[-1] for own, looks in ways.items()}, kept)
     seen = set[str]()
     for target, aim in aims.items():
         if target == _JOINT and seen:
@@ -376,7 +381,7 @@ def guessed_warnings(
 ) -> Iterator[KeptColumnWarning]:
     """What `guesses` found."""
     for (owns, target), found in told.items():
-        names = list(dict.fromkeys(kept[own].name for own in owns if own in kept))
+        names = list(dict.fromkeys(kept[own].name for own in kept if own in owns))
         beside = [released[own].name for own in owns if own in released]
         aim = " and ".join(column.name for column in secrets.values()) if target == _JOINT else secrets[target].name
         yield KeptColumnWarning(names, determines=aim, share=found.right, measured=found.words, released=beside)
@@ -395,13 +400,13 @@ def _ways(column: Column) -> list[IndexArray]:
 
 
 def _together(columns: Mapping[str, IndexArray], /, *, skip: bool = False) -> tuple[list[str], IndexArray]:
-    """Columns whose joint entries come twice in most rows, those of few values first, and numbers of these entries.
+    """Columns, the first ones, whose joint entries come twice in most rows, and numbers of these entries.
 
     The first one with which they do not ends it, or is skipped.
     """
     names, codes = list[str](), np.zeros(0, dtype=np.int64)
-    for name in sorted(columns, key=lambda name: int(columns[name].max())):
-        more = joined([codes, columns[name]]) if names else columns[name]
+    for name, column in columns.items():
+        more = joined([codes, column]) if names else column
         counts = np.bincount(more)
         if int(counts[counts > 1].sum()) >= _MOSTLY * more.size:
             names, codes = [*names, name], more
@@ -410,11 +415,20 @@ def _together(columns: Mapping[str, IndexArray], /, *, skip: bool = False) -> tu
     return names, codes
 
 
-def _determined(evidence: Evidence, kept: Sequence[str], target: str, *, ask: Ask | None) -> float | None:
-    """Share of the rows whose target the kept values tell, where they determine it."""
+def _few_first(looks: Mapping[str, IndexArray], kept: Mapping[str, Column]) -> dict[str, IndexArray]:
+    """Columns of few values first, whatever their order in the frame."""
+    return {own: looks[own] for own in sorted(looks, key=lambda own: (int(looks[own].max()), kept[own].name))}
+
+
+def _determined(
+    evidence: Evidence, kept: Sequence[str], target: str, *, ask: Ask | None, tries: int = 1
+) -> float | None:
+    """Share of the rows whose target the kept values tell, where they determine it; several mostly come twice."""
+    if len(kept) > 1 and not evidence.repeats:
+        return None
     if ask is not None and evidence.is_suspect():
         evidence = ask(kept, target) or evidence
-    return evidence.share if evidence.determines() else None
+    return evidence.share if evidence.determines(tries) else None
 
 
 def _in_step(kept: FloatArray | None, public: FloatArray | None) -> float | None:
@@ -599,6 +613,7 @@ def _inner(entries: pl.Series) -> list[pl.Series]:
 
 def _parts_of_objects(entries: Sequence[Any]) -> list[pl.Series | Column]:
     """Python objects by their values, and where these differ in form by that too: 1 and 1.0 are equal, not the same."""
+    entries = [plain_entry(entry) for entry in entries]
     found = _values_of_objects(entries)
     missing = [is_null(entry) for entry in entries]
     if {type(entry) for entry, null in zip(entries, missing, strict=True) if not null} == {str} and not any(missing):
@@ -628,7 +643,7 @@ def _form(entry: Any, depth: int = 0) -> str:
         return f"{kind} {list(islice(keys, PLACES))}"
     if isinstance(entry, (list, tuple)):
         return f"{kind} {[_form(own, depth + 1) for own in entry[:PLACES]]}"
-    return kind
+    return f"{kind} {getattr(entry, '__dict__', '')}"
 
 
 def _plain_text(text: str) -> str:

@@ -79,7 +79,7 @@ KEPT = {
     "two that do so together, among many values": (
         {"k": RNG.permutation(ROWS), "m": THIRD * 300 + RNG.permutation(ROWS) % 300, "n": (THIRD + GROUP) % 3},
         "score",
-        [("n and m", "group")],
+        [("m and n", "group")],
     ),
     "row numbers": ({"k": RNG.permutation(ROWS)}, "score", []),
     "row numbers of sorted rows": ({"k": np.argsort(np.argsort(GROUP, kind="stable"))}, "score", [("k", "group")]),
