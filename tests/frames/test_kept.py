@@ -14,14 +14,15 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import LOCAL_KINDS, build_frame, few, table, thinned, without_spark
+from conftest import FRAME_KINDS, LOCAL_KINDS, build_frame, few, table, thinned, without_spark
 
 import puffer_frames
-from puffer_frames import KeptColumnWarning, Layout
+from puffer_frames import KeptColumnWarning, Layout, certificate_of
 from puffer_frames.errors import ColumnTypeError
 from puffer_frames.frames import kept
 from puffer_frames.frames.kept import Column, Evidence, guesses
 from puffer_frames.frames.local.looks import plan_evidence
+from puffer_frames.frames.plans.source import collect_plan
 
 ROWS = 1000
 RNG = np.random.default_rng(21)
@@ -140,6 +141,115 @@ def test_kept_columns(make_frame, name):
     columns, public, expected = KEPT[name]
     frame = make_frame({"group": LETTER, "score": SCORE, "real": REAL, **columns})
     assert found(frame, public=public, layout=Layout(keep=list(columns))) == expected
+
+
+BIT, OTHER, SEX = RNG.integers(0, 2, (3, 2000))
+BESIDE = {
+    "labels": ({"y": np.array(["no", "yes"])[BIT]}, {"k": BIT ^ SEX}, "y"),
+    "numbers, in cells": (
+        {"y": 10.0 * BIT + RNG.normal(size=2000) + 0.1 * SEX},
+        {"f": RNG.integers(0, 9, 2000), "k": BIT ^ SEX},
+        "y",
+    ),
+    "two columns": ({"y": BIT, "z": OTHER}, {"k": BIT ^ OTHER ^ SEX}, "y and z"),
+    "two kept ones": ({"y": BIT}, {"k": OTHER, "m": BIT ^ OTHER ^ SEX}, "y"),
+    "the public column by itself": ({"y": 9 * SEX + RNG.integers(0, 9, 2000)}, {"k": BIT, "m": OTHER}, None),
+    "more noise than difference": ({"y": 9 * SEX + BIT}, {"k": BIT ^ SEX}, None),
+}
+
+
+@pytest.mark.parametrize(("kind", "name"), thinned(FRAME_KINDS, BESIDE), indirect=["kind"])
+def test_kept_columns_beside_released_ones(make_frame, name):
+    """Measured on what is released: the public column before the noise is no matter."""
+    public, columns, expected = BESIDE[name]
+    frame = make_frame({"sex": np.array(["f", "m"])[SEX], **public, **columns})
+    asked = {"secret": "sex", "public": list(public), "epsilon": 0.5, "allow_zero_noise": True}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        released = puffer_frames.privatize(frame, layout=Layout(keep=list(columns)), **asked)
+    told = [w.message for w in caught if w.category is KeptColumnWarning]
+    assert [w.released for w in told] == [expected] * (expected is not None)
+    for warning in told:
+        assert warning.share > 0.95
+        assert f"together with the released {' and '.join(map(repr, public))} (guesses" in str(warning)
+        one = collect_plan(released) if isinstance(released, pl.LazyFrame) else released
+        said = [s.text for s in certificate_of(one).statements if s.key == "kept-tells"]
+        assert f"kept, together with the released {expected}, sex can be told (" in said[0]
+
+
+def test_a_whole_table_and_kept_columns():
+    columns = {"y": np.array(["no", "yes"])[BIT], "z": OTHER + SEX, "k": BIT ^ SEX}
+    frame = pd.DataFrame({"sex": np.array(["f", "m"])[SEX], **columns})
+    with pytest.warns(KeptColumnWarning, match="'sex' can be told from it together with the released 'y'"):
+        frame.puffer.privatize(secret="sex", epsilon=1.0, layout=Layout(keep="k"))
+
+
+@pytest.mark.parametrize("order", ["pqfg", "fgpq", "fpgq"])
+def test_pairs_of_kept_columns_in_any_order(order):
+    """Both tell the secret, or a public column, which others beside them would hide."""
+    rng = np.random.default_rng(0)
+    sex, p, (f, g), score = rng.integers(0, 2, 4000), *rng.integers(0, 10, (1, 4000)), rng.integers(0, 10, (2, 4000)), 0
+    columns = {"p": p, "q": (p + 5 * sex + rng.integers(0, 5, 4000)) % 10, "f": f, "g": g}
+    score = (f + g) % 5 * 2 + sex
+    frame = pd.DataFrame({"sex": np.array(["f", "m"])[sex], "score": score, **{name: columns[name] for name in order}})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        released = frame.puffer.privatize(secret="sex", public="score", epsilon=0.5, layout=Layout(keep=list(order)))
+    told = {w.message.kept: (w.message.determines, w.message.share) for w in caught if hasattr(w.message, "kept")}
+    assert told == {"p and q": ("sex", 1.0)}
+    said = [s.text for s in released.puffer.certificate.statements if s.key == "kept-tells"]
+    assert said[0].startswith("From p and q, which are kept, sex can be told (")
+
+
+def test_the_guess_is_that_of_the_columns_named():
+    """Of three that tell together, not of these and a fourth one, which has to do with nothing."""
+    rows = 3000
+    rng = np.random.default_rng(3)
+    sex, a, b = rng.integers(0, 2, (3, rows))
+    columns = {"a": a, "b": b, "c": a ^ b ^ sex, "d": rng.integers(0, 150, rows)}
+    looks = {name: Column(name=name, codes=codes, numbers=None) for name, codes in columns.items()}
+    (((names, _), told),) = guesses(looks, {"sex": Column(name="sex", codes=sex, numbers=None)}, {}).items()
+    assert (names, told.right) == (("a", "b", "c"), 1.0)
+
+
+class Texts(str):
+    """With an attribute."""
+
+
+def test_kept_objects_are_plain():
+    texts, keys = [Texts("x") for _ in GROUP], [type("K", (int,), {})(3) for _ in GROUP]
+    for text, key, letter in zip(texts, keys, LETTER):
+        text.group = key.group = letter
+    nans = [decimal.Decimal(f"NaN{k + 1}") for k in GROUP]
+    columns = {
+        "texts": texts,
+        "numbers": keys,
+        "dicts": [Counter({text: 1}) for text in texts],
+        "lists": [[text] for text in texts],
+        "nans": nans,
+        "nested": [{"a": (nan,)} for nan in nans],
+    }
+    frame = pd.DataFrame({"group": LETTER, "score": SCORE, **{name: objects(own) for name, own in columns.items()}})
+    assert found(frame, public="score", layout=Layout(keep=list(columns))) == []
+    with warnings.catch_warnings(action="ignore"):
+        released = frame.puffer.privatize(secret="group", public="score", epsilon=1.0, layout=Layout(keep=[*columns]))
+    kept = {name: {repr((type(entry), entry)) for entry in released[name]} for name in columns}
+    assert {name: len(entries) for name, entries in kept.items()} == dict.fromkeys(columns, 1)
+    assert [type(released[name][0]) for name in ("texts", "numbers", "dicts")] == [str, int, dict]
+    assert type(released["lists"][0][0]) is type(next(iter(released["dicts"][0]))) is str
+
+
+class Ticket:
+    def __init__(self, group):
+        self.group = group
+
+    def __str__(self):
+        return "ticket"
+
+
+def test_attributes_of_other_objects_are_looked_at():
+    frame = pd.DataFrame({"group": LETTER, "score": SCORE, "k": objects(map(Ticket, LETTER))})
+    assert found(frame, public="score", layout=Layout(keep="k")) == [("k", "group")]
 
 
 @without_spark
