@@ -465,6 +465,8 @@ _DEPTH = 4
 """So deep in nested objects their form is looked at."""
 LETTERS = 256
 """Words are looked for in so many letters of a text."""
+_TIMES, _PARTS = (60, 3600, 86_400, 604_800), 42
+"""Periods in seconds, and parts of each: a multiple of 7 days."""
 _COUNTED = 1 << 16
 """Words that are counted, evenly spread, to find the frequent ones."""
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+>")
@@ -523,16 +525,35 @@ def _column(entries: pl.Series | Column, name: str) -> Column:
 
 
 def _looks(entries: pl.Series, codes: IndexArray) -> Iterator[IndexArray]:
-    """Last letters or digits, lengths, frequent words, and how often an entry comes."""
+    """Last letters or digits, lengths, frequent words, places in a period, and how often an entry comes."""
     if entries.dtype.is_temporal():
         texts = entries.to_physical().cast(pl.String).str.strip_chars_end("0")  # below the unit that is used
     else:
         texts = entries.bin.encode("hex") if entries.dtype == pl.Binary else entries.cast(pl.String)
     yield _numbered(texts.str.slice(-1))
+    yield _numbered(texts.str.slice(-2))
     yield _numbered(texts.str.len_chars())
     if entries.dtype == pl.String:
         yield _words(texts)
+    yield from _in_periods(entries)
     yield np.unique(np.bincount(codes), return_inverse=True)[1][codes]
+
+
+def _in_periods(entries: pl.Series) -> Iterator[IndexArray]:
+    """Numbers by their fraction and their remainder by 7, times by the part of a minute, hour, day and week."""
+    periods: tuple[int, ...] = _TIMES
+    if entries.dtype == pl.Duration:
+        numbers = entries.dt.total_microseconds() / 1e6
+    elif entries.dtype == pl.Time:
+        numbers = entries.cast(pl.Int64) / 1e9
+    elif entries.dtype.is_temporal():
+        numbers = entries.dt.timestamp("us") / 1e6
+    else:
+        numbers, periods = entries, (1, 7) if entries.dtype.is_numeric() else ()
+    for period in periods:
+        with np.errstate(invalid="ignore"):  # of infinities
+            found = np.floor(numbers.cast(pl.Float64).to_numpy() / period % 1.0 * _PARTS + 1e-6)
+        yield np.where(np.isfinite(found), found, _PARTS + 1).astype(np.int64)
 
 
 def _numbered(entries: pl.Series) -> IndexArray:

@@ -22,7 +22,6 @@ from puffer_frames.errors import ColumnTypeError
 from puffer_frames.frames import kept
 from puffer_frames.frames.kept import Column, Evidence, guesses
 from puffer_frames.frames.local.looks import plan_evidence
-from puffer_frames.frames.plans.source import collect_plan
 
 ROWS = 1000
 RNG = np.random.default_rng(21)
@@ -116,6 +115,27 @@ KEPT = {
         "score",
         [("k", "group")],
     ),
+    "last but one digits": (
+        {"k": 100 * RNG.integers(0, 10**5, ROWS) + 30 * GROUP + RNG.integers(0, 30, ROWS)},
+        "score",
+        [("k", "group")],
+    ),
+    "cents": (
+        {"k": RNG.integers(0, 10**4, ROWS) + (30 * GROUP + RNG.integers(0, 30, ROWS)) / 100},
+        "score",
+        [("k", "group")],
+    ),
+    "remainders": ({"k": 7 * RNG.integers(0, 10**6, ROWS) + 2 * GROUP + FLAG}, "score", [("k", "group")]),
+    "minutes": (
+        {
+            "k": [
+                datetime.datetime(2020, 1, 1) + datetime.timedelta(hours=int(h), minutes=int(m))
+                for h, m in zip(RNG.integers(0, 9999, ROWS), 20 * GROUP + RNG.integers(0, 20, ROWS))
+            ]
+        },
+        "score",
+        [("k", "group")],
+    ),
     "missing entries": ({"k": [None if k == 0 else "x" if k == 1 else "y" for k in GROUP]}, "score", [("k", "group")]),
     "booleans": ({"k": GROUP == 1}, "score", [("k", "group")]),
 }
@@ -172,7 +192,7 @@ def test_kept_columns_beside_released_ones(make_frame, name):
     for warning in told:
         assert warning.share > 0.95
         assert f"together with the released {' and '.join(map(repr, public))} (guesses" in str(warning)
-        one = collect_plan(released) if isinstance(released, pl.LazyFrame) else released
+        one = released.puffer.collect() if isinstance(released, pl.LazyFrame) else released
         said = [s.text for s in certificate_of(one).statements if s.key == "kept-tells"]
         assert f"kept, together with the released {expected}, sex can be told (" in said[0]
 
