@@ -291,8 +291,9 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         along the frame; neighbours with similar public values. Not for rows without an order: of a Spark frame, or a
         plan with `row_id`.
     KeptColumnWarning
-        Where the secret is guessed from kept columns (or a kept index), alone or together, far better than by chance,
-        or a public column is determined by them in all but 1 % of the rows: a copy, other labels or a finer code of it.
+        Where the secret is guessed from kept columns (or a kept index), alone, together or beside released ones, far
+        better than by chance, or a public column is determined by them in all but 1 % of the rows: a copy, other labels
+        or a finer code of it.
     UnreadColumnWarning
         For kept columns of objects that can neither be sorted nor written as text.
     WeakGuaranteeWarning
