@@ -206,7 +206,9 @@ def look_at_kept(
     left = {target: aim for target, aim in targets.items() if target not in seen and len(repeated) > 1}
     repeating = _few_first({own: kept[own].codes for own in repeated}, kept)
     together, codes = _together(repeating)
-    sets = [*islice(_subsets(repeating, 2), _MOST_TRIED // max(1, len(left))), (tuple(together), codes)]
+    pairs = islice(_subsets(repeating, 2), _MOST_TRIED // max(1, len(left)))  # few rows for each fit a target by chance
+    sets = [pair for pair in pairs if np.count_nonzero(np.bincount(pair[1])) * LEAST_ROWS <= pair[1].size]
+    sets.append((tuple(together), codes))
     for target, aim in left.items():
         for owns, look in sets:
             found = _determined(Evidence.of(look, aim.codes), owns, target, ask=ask, tries=len(sets) * len(left))

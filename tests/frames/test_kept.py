@@ -711,3 +711,13 @@ def test_objects_that_hold_themselves_are_refused(kind, tmp_path):
     with pytest.raises(ColumnTypeError):
         kept.check_depth(nw.from_native(pd.Series([nested(102)]), series_only=True), name="k")
     kept.check_depth(nw.from_native(pd.Series([nested(100)]), series_only=True), name="k")
+
+
+@pytest.mark.parametrize("order", ["kmnr", "nrmk"])
+def test_pairs_that_determine_a_public_column(order):
+    """Among others, in any order."""
+    columns = dict(zip("kmnr", np.random.default_rng(0).integers(0, 9, (4, 4000))))
+    frame = pd.DataFrame({"group": np.resize(LETTER, 4000), "score": (columns["k"] + columns["m"]) % 9})
+    frame = frame.assign(**{name: columns[name] for name in order})
+    asked = {"public": "score", "layout": Layout(keep=list(order)), "allow_zero_noise": True}
+    assert [(sorted(names.split(" and ")), aim) for names, aim in found(frame, **asked)] == [(["k", "m"], "score")]
