@@ -169,9 +169,22 @@ class RowOrderWarning(PufferWarning):
 class KeptColumnWarning(PufferWarning):
     """A column that is released as it is tells the secret, or determines a public column, whatever the noise."""
 
-    def __init__(self, kept: Sequence[str], /, *, determines: str, share: float, measured: str = "") -> None:
+    def __init__(
+        self,
+        kept: Sequence[str],
+        /,
+        *,
+        determines: str,
+        share: float,
+        measured: str = "",
+        released: Sequence[str] = (),
+    ) -> None:
         self.kept = " and ".join(kept)
         """Name of the kept column, or of several that do so together; "the index" for an index."""
+        self.several = len(kept) > 1
+        """Whether it takes several kept columns."""
+        self.released = " and ".join(released)
+        """Name of the released public column, or of several, from which it takes the values too; else empty."""
         self.determines = determines
         """Name of the column that it tells; of several secret ones that it tells together, all of them."""
         self.share = share
@@ -185,8 +198,9 @@ class KeptColumnWarning(PufferWarning):
         several = bool(index) or len(kept) > 1  # whose joint values are mostly too many for strata
         given = "" if several or not measured else f", or say given={kept[0]!r}: each of its values has its own noise"
         are, them = ("is kept as it is", "it") if len(kept) == 1 else ("are kept as they are", "them")
+        beside = f" together with the released {' and '.join(map(repr, released))}" if released else ""
         super().__init__(
-            f"{named} {are}, and {determines!r} can be told from {them} ({self.measured}).\n\n"
+            f"{named} {are}, and {determines!r} can be told from {them}{beside} ({self.measured}).\n\n"
             f"Hint: Leave {them} out of keep{index}{',' if given else ' or'} release a coarser form of {them}{given}."
         )
 

@@ -103,9 +103,14 @@ def seen(warnings: Sequence[PufferWarning], /, *, others: bool) -> Iterator[Stat
     unsaid = "by how much is not said of rows that are not those of the plan"
     for warning in warnings:
         if isinstance(warning, KeptColumnWarning):
-            kept, determines = shown(warning.kept), shown(warning.determines)
-            measured = unsaid if others else warning.measured
-            yield say("kept-tells", kept=kept, determines=determines, measured=measured)
+            yield say(
+                "kept-tells",
+                kept=shown(warning.kept),
+                are="are" if warning.several else "is",
+                beside=f" together with the released {shown(warning.released)}," * bool(warning.released),
+                determines=shown(warning.determines),
+                measured=unsaid if others else warning.measured,
+            )
         elif isinstance(warning, UnreadColumnWarning):
             yield say("kept-unread", kept=shown(warning.kept))
         elif isinstance(warning, RowOrderWarning):

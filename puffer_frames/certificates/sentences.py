@@ -459,7 +459,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "not covered",
         "What {kept}, which is kept, tells of the secret: its entries have neither an order nor a text to look at.",
     ),
-    "kept-tells": ("measured", "From {kept}, which is kept, {determines} can be told ({measured})."),
+    "kept-tells": ("measured", "From {kept}, which {are} kept,{beside} {determines} can be told ({measured})."),
     "order-tells": ("measured", "The order of the rows tells more than a random one: {reasons}."),
     "few-rows": (
         "measured",

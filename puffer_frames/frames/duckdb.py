@@ -6,7 +6,7 @@ import mmap
 import os
 import secrets
 import tempfile
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
@@ -29,7 +29,7 @@ from puffer_frames.frames.draws import NUMBER, Draws, NoiseStep, Released
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.kept import Evidence
 from puffer_frames.frames.local.kinds import ArrowTable
-from puffer_frames.frames.local.looks import kept_warnings, order_warnings
+from puffer_frames.frames.local.looks import kept_warnings, order_warnings, released_in
 from puffer_frames.frames.order import Windows
 from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, no_complete_row
 from puffer_frames.frames.stamps.fingerprint import Fingerprint
@@ -147,7 +147,9 @@ def _bits(entries: pl.Series, seed: int) -> NDArray[np.uint64]:
     return found
 
 
-def warn_of_kept_in_relation(rows: Any, roles: Roles, /, *, count: int) -> list[PufferWarning]:
+def warn_of_kept_in_relation(
+    rows: Any, roles: Roles, /, *, count: int, draws: Callable[[], Sequence[Draw]]
+) -> list[PufferWarning]:
     """Warn of kept columns of `count` numbered rows: some are looked at, and all where these raise suspicion."""
     names, others = roles.plain("keep"), roles.without_given().plain("secret", "public")
     step = -(-count // kept.ROWS)
@@ -157,6 +159,7 @@ def warn_of_kept_in_relation(rows: Any, roles: Roles, /, *, count: int) -> list[
         {name: sample[name] for name in sample.columns},
         roles,
         names,
+        released=released_in(sample.to_polars(), draws(), roles),
         ask=None if step == 1 else lambda own, target: relation_evidence(rows, own, target),
     )
 
@@ -455,13 +458,13 @@ class DuckRows(CountedRows):
     def _hash(self) -> str:
         return _hash_sql(self.roles, self.seed)
 
-    def warnings(self, counts: Sequence[int], /) -> list[PufferWarning]:
+    def warnings(self, counts: Sequence[int], draws: Callable[[], Sequence[Draw]], /) -> list[PufferWarning]:
         """Warnings of the order in which DuckDB now gives the rows, and of the kept columns."""
         found: list[PufferWarning] = []
         if not self.layout.shuffle:
             found += warn_of_order_in_relation(self.rows, self.roles.without_given(), counts=counts)
         if self.roles.keep:
-            found += warn_of_kept_in_relation(self.rows, self.roles, count=self.found["rows"])
+            found += warn_of_kept_in_relation(self.rows, self.roles, count=self.found["rows"], draws=draws)
         return found
 
     def release(self, draws: Sequence[Draw], /) -> Released:

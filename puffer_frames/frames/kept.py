@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice, product
+from itertools import chain, combinations, islice, product
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import ColumnTypeError, KeptColumnWarning, UnreadColumnWarning
 from puffer_frames.frames.coded import codes_of, order_of
-from puffer_frames.frames.order import CERTAIN, Guess, counted, guess, joined, look_at_runs, ranked, surprise
-from puffer_frames.frames.stamps.entries import is_null, is_shortened, spelled
+from puffer_frames.frames.order import CERTAIN, Guess, advantage, counted, guess, joined, look_at_runs, ranked, surprise
+from puffer_frames.frames.stamps.entries import is_null, is_shortened, plain_entry, spelled
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
 ROWS = 1 << 16
@@ -35,6 +35,8 @@ _OF_GUESS, _SUSPECT_OF_GUESS, _FEW_GUESSES = 0.5, 0.75, 8
 """Errors, as a share of those of the most frequent target; in a sample, unless these are few."""
 _CHANCE = 10.0
 """What is seen happens by chance with a probability of at most e to the minus this."""
+_MOST_PAIRED, _MOST_TRIED = 24, 512
+"""So many kept columns are looked at in pairs; so many joint looks at kept and released ones."""
 _MOST_SIZES = 64
 _TILTS = (1e-3, 1e-2, 0.05, 0.2)
 FEW_VALUES = 64
@@ -115,11 +117,11 @@ class Evidence:
         few = self.errors <= _SUSPECT_OF_GUESS * guess or guess < _FEW_GUESSES
         return self.constant or (self.errors <= _SUSPECT * self.rows and few)
 
-    def determines(self) -> bool:
-        """Whether the kept value tells the target, in all but a few rows, and more than chance explains."""
+    def determines(self, tries: int = 1) -> bool:
+        """Whether the kept value tells the target, in all but a few rows, and more than chance explains in any try."""
         enough = self.rows >= LEAST_ROWS and not self.constant
         few = enough and self.errors <= min(_ERRORS * self.rows, _OF_GUESS * self._guess)
-        return few and self._log_chance() <= -_CHANCE
+        return few and self._log_chance() <= -_CHANCE - math.log(tries)
 
     def _log_chance(self) -> float:
         r"""Logarithm of a bound on the probability of so few errors where the target does not depend on the kept value.
@@ -169,17 +171,20 @@ def look_at_kept(
     public: Mapping[str, Column],
     /,
     *,
+    released: Mapping[str, Column],
     given: Collection[str] = (),
     ask: Ask | None,
 ) -> Iterator[KeptColumnWarning | UnreadColumnWarning]:
     """What a sample of rows tells of kept columns, by their plain names; `ask` is None where it is all rows.
 
+    The `released` columns are the public ones with noise.
+
     Columns named in `given` are checked only for what they determine: the guarantee conditions on them. Each target is
     warned of once, whichever of its fields tells it.
     """
     targets = {**secrets, **public}
-    told = guesses({own: column for own, column in kept.items() if column.name not in given}, secrets)
-    yield from guessed_warnings(told, kept, secrets)
+    told = guesses({own: column for own, column in kept.items() if column.name not in given}, secrets, released)
+    yield from guessed_warnings(told, kept, secrets, released)
     seen, repeated = {target for _, target in told}, list[str]()
     said = {(kept[owns[0]].name, target) for owns, target in told if len(owns) == 1}
     for own, target in product(kept, targets):
@@ -198,12 +203,19 @@ def look_at_kept(
             seen.add(target)
             said.add((column.name, target))
             yield KeptColumnWarning([column.name], determines=aim.name, share=found)
-    together, codes = _together({own: kept[own].codes for own in repeated})
-    for target, aim in targets.items() if len(together) > 1 else ():
-        found = None if target in seen else _determined(Evidence.of(codes, aim.codes), together, target, ask=ask)
-        if found is not None:
-            names = list(dict.fromkeys(kept[own].name for own in together))
-            yield KeptColumnWarning(names, determines=aim.name, share=found)
+    left = {target: aim for target, aim in targets.items() if target not in seen and len(repeated) > 1}
+    repeating = _few_first({own: kept[own].codes for own in repeated}, kept)
+    together, codes = _together(repeating)
+    pairs = islice(_subsets(repeating, 2), _MOST_TRIED // max(1, len(left)))  # few rows for each fit a target by chance
+    sets = [pair for pair in pairs if np.count_nonzero(np.bincount(pair[1])) * LEAST_ROWS <= pair[1].size]
+    sets.append((tuple(together), codes))
+    for target, aim in left.items():
+        for owns, look in sets:
+            found = _determined(Evidence.of(look, aim.codes), owns, target, ask=ask, tries=len(sets) * len(left))
+            if found is not None:
+                names = list(dict.fromkeys(kept[own].name for own in kept if own in owns))
+                yield KeptColumnWarning(names, determines=aim.name, share=found)
+                break
     for name in dict.fromkeys(column.name for column in kept.values() if not column.is_read):
         yield UnreadColumnWarning(name)
 
@@ -212,23 +224,30 @@ _JOINT = "secrets"
 """Plain name of all columns of the secret together."""
 
 
-def guesses(kept: Mapping[str, Column], secrets: Mapping[str, Column], /) -> dict[tuple[tuple[str, ...], str], Guess]:
+def guesses(
+    kept: Mapping[str, Column], secrets: Mapping[str, Column], released: Mapping[str, Column], /
+) -> dict[tuple[tuple[str, ...], str], Guess]:
     """How well kept columns guess a column of the secret, or all together; in a sample of rows, half of which test it.
 
-    By plain names. What single columns tell is not said of several together.
+    By plain names. What is said of several together, or beside released columns, is beyond what was said of less.
     """
     found = dict[tuple[tuple[str, ...], str], Guess]()
     if not kept:
         return found
     tested = np.random.default_rng(1).random(next(iter(kept.values())).codes.size) < 0.5
-    aims = {name: column.codes for name, column in secrets.items()}
-    of_groups = {name: _ways(column)[-1:] for name, column in secrets.items() if int(column.codes.max()) >= FEW_VALUES}
+    order, tested = np.argsort(tested, kind="stable"), np.sort(tested)  # a half in a row is taken ten times as fast
+
+    def ways_of(columns: Mapping[str, Column], most: int = 0) -> dict[str, list[IndexArray]]:
+        return {name: [look[order] for look in _ways(column)[-most:]] for name, column in columns.items()}
+
+    aims = {name: column.codes[order] for name, column in secrets.items()}
+    many = {name: column for name, column in secrets.items() if int(column.codes.max()) >= FEW_VALUES}
+    ways, of_groups, beside = ways_of(kept), ways_of(many, 1), ways_of(released, 2)
     if len(aims) > 1:
         aims[_JOINT] = joined(list(aims.values()))
-    ways = {own: _ways(column) for own, column in kept.items()}
-    tries = 2 * (sum(max(4, len(looks)) for looks in ways.values()) + 8)  # 8 of several together
+    tries = 2 * (sum(max(4, len(looks)) for looks in ways.values()) + 8)
     certain = _CHANCE + math.log(tries * len(aims))
-    together, codes = _together({own: looks[-1] for own, looks in ways.items()}, skip=True)
+    last = _few_first({own: looks[-1] for own, looks in ways.items()}, kept)
     seen = set[str]()
     for target, aim in aims.items():
         if target == _JOINT and seen:
@@ -243,14 +262,10 @@ def guesses(kept: Mapping[str, Column], secrets: Mapping[str, Column], /) -> dic
                     found.pop(((before or own,), target), None)
                     found[(own,), target], best_of[kept[own].name] = best, own
                 seen.add(target)
-        joint = [(together, codes)] if len(together) > 1 else []
-        if target not in seen and len(kept) > 1:
-            joint += [(list(kept), votes) for votes in _votes([looks[-1] for looks in ways.values()], aim, tested)]
-            guessed = [(names, guess(look, aim, tested, certain=certain)) for names, look in joint]
-            names, joint_best = max(guessed, key=lambda named: 0.0 if named[1] is None else named[1].right)
-            if joint_best is not None:
-                found[_needed(names, joint_best, ways, aim, tested), target] = joint_best
-                seen.add(target)
+        said = max((2.0 * found[(own,), target].right - 1.0 for own in best_of.values()), default=0.0)
+        for names, each in _told_together(last, beside, aim, tested, said=said, aims=len(aims)):
+            found[names, target] = each
+            seen.add(target)
     return found
 
 
@@ -258,24 +273,94 @@ def _rank(found: Guess) -> tuple[float, float]:
     return found.right, found.told
 
 
-def _needed(
-    names: Sequence[str],
-    best: Guess,
-    ways: Mapping[str, Sequence[IndexArray]],
+def _told_together(
+    kept: Mapping[str, IndexArray],
+    released: Mapping[str, Sequence[IndexArray]],
     aim: IndexArray,
     tested: NDArray[np.bool_],
     /,
-) -> tuple[str, ...]:
-    """The columns without which the guess is worse."""
+    *,
+    said: float,
+    aims: int,
+) -> Iterator[tuple[tuple[str, ...], Guess]]:
+    """The best guess from several kept columns, and that from kept ones and released ones.
+
+    - `said`: Advantage of what single kept columns tell, which several must exceed.
+    """
+    together, codes = _together(kept, skip=True)
+    all_together = [(tuple(together), codes)] if len(together) > 1 else []
+    own = [(names, look, advantage(look, aim, tested)) for names, look in (*_subsets(kept, 1), *all_together)]
+    looks = list(islice(_released_looks(released), _MOST_TRIED // len(own)))
+    certain = _CHANCE + math.log(2 * aims * (math.comb(len(own), 2) + _CELLS + len(looks) * len(own)))
+    sets = chain(_subsets(kept, 2), all_together)
+    if not said and len(kept) > 1:
+        sets = chain(sets, ((tuple(kept), votes) for votes in _votes(list(kept.values()), aim, tested)))
+    best = _best((names, guess(look, aim, tested, certain=certain, beyond=said or None)) for names, look in sets)
+    if best is not None:
+        names, found = _needed(*best, kept, aim, tested)
+        said = 2.0 * found.right - 1.0
+        yield names, found
+
+    def beside() -> Iterator[tuple[tuple[str, ...], Guess | None]]:
+        for others, look in looks:
+            parts = (look, *(each for own, each in looks if set(own) < set(others) or own == others))
+            without = max(advantage(each, aim, tested) for each in parts)
+            for names, kept_look, alone in own:
+                least = max(without, said, alone)
+                found = guess(_pair(kept_look, look), aim, tested, certain=certain, beyond=least)
+                yield (*names, *others), found and replace(found, without=0.5 + 0.5 * without)
+
+    best = _best(beside())
+    if best is not None:
+        yield best
+
+
+def _best(told: Iterable[tuple[tuple[str, ...], Guess | None]]) -> tuple[tuple[str, ...], Guess] | None:
+    """The best guess, from the fewest columns."""
+    there = [(names, found) for names, found in told if found is not None]
+    return max(there, key=lambda each: (each[1].right, -len(each[0])), default=None)
+
+
+def _subsets(columns: Mapping[str, IndexArray], size: int) -> Iterator[tuple[tuple[str, ...], IndexArray]]:
+    """All so large, of the first columns."""
+    for names in combinations(islice(columns, _MOST_PAIRED), size):
+        yield names, columns[names[0]] if size == 1 else _pair(*(columns[name] for name in names))
+
+
+def _released_looks(released: Mapping[str, Sequence[IndexArray]]) -> Iterator[tuple[tuple[str, ...], IndexArray]]:
+    """Released columns by themselves, two of them, and all."""
+    last = {name: looks[-1] for name, looks in released.items()}
+    for name, looks in released.items():
+        yield from (((name,), look) for look in looks)
+    if len(last) > 2:
+        yield tuple(last), joined(list(last.values()))
+    yield from _subsets(last, 2)
+
+
+def _pair(one: IndexArray, other: IndexArray) -> IndexArray:
+    """Numbers of the joint entries; few are not numbered anew, which takes longer."""
+    size = int(other.max()) + 1
+    return one * size + other if (int(one.max()) + 1) * size <= ROWS else joined([one, other])
+
+
+def _needed(
+    names: Sequence[str],
+    best: Guess,
+    kept: Mapping[str, IndexArray],
+    aim: IndexArray,
+    tested: NDArray[np.bool_],
+    /,
+) -> tuple[tuple[str, ...], Guess]:
+    """The columns without which the guess is worse, and the guess from these."""
     left = list(names)
     for name in reversed(names):
         fewer = [own for own in left if own != name]
         if len(fewer) < 2:
             break
-        again = guess(joined([ways[own][-1] for own in fewer]), aim, tested, certain=_CHANCE)
+        again = guess(joined([kept[own] for own in fewer]), aim, tested, certain=_CHANCE)
         if again is not None and again.right >= best.right:
-            left = fewer
-    return tuple(left)
+            left, best = fewer, again
+    return tuple(left), best
 
 
 def _votes(kept: Sequence[IndexArray], aim: IndexArray, tested: NDArray[np.bool_], /) -> Iterator[IndexArray]:
@@ -290,13 +375,18 @@ def _votes(kept: Sequence[IndexArray], aim: IndexArray, tested: NDArray[np.bool_
 
 
 def guessed_warnings(
-    told: Mapping[tuple[tuple[str, ...], str], Guess], kept: Mapping[str, Column], secrets: Mapping[str, Column], /
+    told: Mapping[tuple[tuple[str, ...], str], Guess],
+    kept: Mapping[str, Column],
+    secrets: Mapping[str, Column],
+    released: Mapping[str, Column],
+    /,
 ) -> Iterator[KeptColumnWarning]:
     """What `guesses` found."""
     for (owns, target), found in told.items():
-        names = list(dict.fromkeys(kept[own].name for own in owns))
+        names = list(dict.fromkeys(kept[own].name for own in kept if own in owns))
+        beside = [released[own].name for own in owns if own in released]
         aim = " and ".join(column.name for column in secrets.values()) if target == _JOINT else secrets[target].name
-        yield KeptColumnWarning(names, determines=aim, share=found.right, measured=found.words)
+        yield KeptColumnWarning(names, determines=aim, share=found.right, measured=found.words, released=beside)
 
 
 def _ways(column: Column) -> list[IndexArray]:
@@ -312,13 +402,13 @@ def _ways(column: Column) -> list[IndexArray]:
 
 
 def _together(columns: Mapping[str, IndexArray], /, *, skip: bool = False) -> tuple[list[str], IndexArray]:
-    """Columns whose joint entries come twice in most rows, those of few values first, and numbers of these entries.
+    """Columns, the first ones, whose joint entries come twice in most rows, and numbers of these entries.
 
     The first one with which they do not ends it, or is skipped.
     """
     names, codes = list[str](), np.zeros(0, dtype=np.int64)
-    for name in sorted(columns, key=lambda name: int(columns[name].max())):
-        more = joined([codes, columns[name]]) if names else columns[name]
+    for name, column in columns.items():
+        more = joined([codes, column]) if names else column
         counts = np.bincount(more)
         if int(counts[counts > 1].sum()) >= _MOSTLY * more.size:
             names, codes = [*names, name], more
@@ -327,11 +417,20 @@ def _together(columns: Mapping[str, IndexArray], /, *, skip: bool = False) -> tu
     return names, codes
 
 
-def _determined(evidence: Evidence, kept: Sequence[str], target: str, *, ask: Ask | None) -> float | None:
-    """Share of the rows whose target the kept values tell, where they determine it."""
+def _few_first(looks: Mapping[str, IndexArray], kept: Mapping[str, Column]) -> dict[str, IndexArray]:
+    """Columns of few values first, whatever their order in the frame."""
+    return {own: looks[own] for own in sorted(looks, key=lambda own: (int(looks[own].max()), kept[own].name))}
+
+
+def _determined(
+    evidence: Evidence, kept: Sequence[str], target: str, *, ask: Ask | None, tries: int = 1
+) -> float | None:
+    """Share of the rows whose target the kept values tell, where they determine it; several mostly come twice."""
+    if len(kept) > 1 and not evidence.repeats:
+        return None
     if ask is not None and evidence.is_suspect():
         evidence = ask(kept, target) or evidence
-    return evidence.share if evidence.determines() else None
+    return evidence.share if evidence.determines(tries) else None
 
 
 def _in_step(kept: FloatArray | None, public: FloatArray | None) -> float | None:
@@ -368,6 +467,8 @@ _DEPTH = 4
 """So deep in nested objects their form is looked at."""
 LETTERS = 256
 """Words are looked for in so many letters of a text."""
+_TIMES, _PARTS = (60, 3600, 86_400, 604_800), 42
+"""Periods in seconds, and parts of each: a multiple of 7 days."""
 _COUNTED = 1 << 16
 """Words that are counted, evenly spread, to find the frequent ones."""
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+>")
@@ -426,16 +527,35 @@ def _column(entries: pl.Series | Column, name: str) -> Column:
 
 
 def _looks(entries: pl.Series, codes: IndexArray) -> Iterator[IndexArray]:
-    """Last letters or digits, lengths, frequent words, and how often an entry comes."""
+    """Last letters or digits, lengths, frequent words, places in a period, and how often an entry comes."""
     if entries.dtype.is_temporal():
         texts = entries.to_physical().cast(pl.String).str.strip_chars_end("0")  # below the unit that is used
     else:
         texts = entries.bin.encode("hex") if entries.dtype == pl.Binary else entries.cast(pl.String)
     yield _numbered(texts.str.slice(-1))
+    yield _numbered(texts.str.slice(-2))
     yield _numbered(texts.str.len_chars())
     if entries.dtype == pl.String:
         yield _words(texts)
+    yield from _in_periods(entries)
     yield np.unique(np.bincount(codes), return_inverse=True)[1][codes]
+
+
+def _in_periods(entries: pl.Series) -> Iterator[IndexArray]:
+    """Numbers by their fraction and their remainder by 7, times by the part of a minute, hour, day and week."""
+    periods: tuple[int, ...] = _TIMES
+    if entries.dtype == pl.Duration:
+        numbers = entries.dt.total_microseconds() / 1e6
+    elif entries.dtype == pl.Time:
+        numbers = entries.cast(pl.Int64) / 1e9
+    elif entries.dtype.is_temporal():
+        numbers = entries.dt.timestamp("us") / 1e6
+    else:
+        numbers, periods = entries, (1, 7) if entries.dtype.is_numeric() else ()
+    for period in periods:
+        with np.errstate(invalid="ignore"):  # of infinities
+            found = np.floor(numbers.cast(pl.Float64).to_numpy() / period % 1.0 * _PARTS + 1e-6)
+        yield np.where(np.isfinite(found), found, _PARTS + 1).astype(np.int64)
 
 
 def _numbered(entries: pl.Series) -> IndexArray:
@@ -516,6 +636,7 @@ def _inner(entries: pl.Series) -> list[pl.Series]:
 
 def _parts_of_objects(entries: Sequence[Any]) -> list[pl.Series | Column]:
     """Python objects by their values, and where these differ in form by that too: 1 and 1.0 are equal, not the same."""
+    entries = [plain_entry(entry) for entry in entries]
     found = _values_of_objects(entries)
     missing = [is_null(entry) for entry in entries]
     if {type(entry) for entry, null in zip(entries, missing, strict=True) if not null} == {str} and not any(missing):
@@ -545,7 +666,7 @@ def _form(entry: Any, depth: int = 0) -> str:
         return f"{kind} {list(islice(keys, PLACES))}"
     if isinstance(entry, (list, tuple)):
         return f"{kind} {[_form(own, depth + 1) for own in entry[:PLACES]]}"
-    return kind
+    return f"{kind} {getattr(entry, '__dict__', '')}"
 
 
 def _plain_text(text: str) -> str:

@@ -30,17 +30,21 @@ class Guess:
     """Share of right guesses, where rows of the secret and of all others are equally many: 0.5 by chance."""
     told: float
     """Share of the rows in which the code raises the odds of a secret by a factor of 10; 0.0 for not looked at."""
+    without: float = 0.5
+    """Share of right guesses without the kept columns."""
 
     @property
     def words(self) -> str:
         """What was measured."""
         if self.told:
             return f"in {self.told:.1%} of the rows it raises the odds of one secret by a factor of 10 or more"
-        right = f"are right in {self.right:.0%}; without it 50%"
+        right = f"are right in {self.right:.0%}; without it {self.without:.0%}"
         return f"guesses between one secret (or group of them) and others, equally frequent, {right}"
 
 
-def guess(codes: IndexArray, secrets: IndexArray, tested: NDArray[np.bool_], /, *, certain: float) -> Guess | None:
+def guess(
+    codes: IndexArray, secrets: IndexArray, tested: NDArray[np.bool_], /, *, certain: float, beyond: float | None = None
+) -> Guess | None:
     r"""The guess from the codes that is better than chance by far; None where none is.
 
     On the rows that are not `tested` a set of codes is learned for each secret: those at which the secret is more
@@ -50,38 +54,77 @@ def guess(codes: IndexArray, secrets: IndexArray, tested: NDArray[np.bool_], /, 
     (Hoeffding, 1963).
 
     - `certain`: Chance finds any guess with a probability of at most e to the minus this.
+    - `beyond`: Advantage of a guess from less, as `advantage`, which this one must exceed by far: by 0.25, or by half
+      of what is left, and by more than chance explains, if each of the two has half of the difference by chance.
     """
-    kinds = int(secrets.max()) + 1
-    learned, test = (
-        _Counts.of(codes[~tested], secrets[~tested], kinds),
-        _Counts.of(codes[tested], secrets[tested], kinds),
-    )
-    if not learned.rows or not test.rows:
-        return None
-    own, of_secret = test.of_secret, np.maximum(learned.of_secret, 1)
-    size = max(learned.of_code.size, test.of_code.size)
-    of_code = np.zeros(size)
-    of_code[: test.of_code.size] = test.of_code
-    others = np.maximum(test.rows - own, 1)
-    for odds in (1.0, _ODDS):
+    halves = _halves(codes, secrets, tested)
+    for odds in (1.0, _ODDS) if beyond is None else (1.0,):
+        if not all(half.rows for half in halves):
+            return None
+        found = _Tested.of(*halves, odds=odds)
+        ahead, places = found.ahead, found.places
+        if odds > 1.0:
+            enough = (found.hits * found.others >= odds * (places - found.hits) * found.own) & (
+                places >= _SHARE * found.rows
+            )
+        else:
+            least = ADVANTAGE if beyond is None else beyond + min(ADVANTAGE, 0.5 * (1.0 - beyond))
+            enough = ahead >= max(ADVANTAGE, least)
+        needed = certain + math.log(4 * ahead.size)
+        surprising = _exponent(found.hits, places, found.own, found.rows) >= needed
+        if beyond is not None:
+            surprising &= 0.5 * (ahead - beyond) ** 2 >= needed * (1.0 / np.maximum(found.own, 1) + 1.0 / found.others)
+        best = np.flatnonzero(enough & surprising)
+        if best.size:
+            told = float(places[best].max()) / found.rows if odds > 1.0 else 0.0
+            return Guess(right=0.5 + 0.5 * float(ahead[best].max()), told=told)
+    return None
+
+
+def advantage(codes: IndexArray, secrets: IndexArray, tested: NDArray[np.bool_], /) -> float:
+    """How much more often the learned guess names a secret where it is right than where it is wrong, at best."""
+    halves = _halves(codes, secrets, tested)
+    return max(0.0, float(_Tested.of(*halves, odds=1.0).ahead.max())) if all(half.rows for half in halves) else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tested:
+    """How the sets of codes that were learned do in the tested rows, for each secret."""
+
+    rows: int
+    own: IndexArray
+    """Rows of the secret."""
+    others: IndexArray
+    """Other rows."""
+    places: NDArray[Any]
+    """Rows with a code of the set."""
+    hits: NDArray[Any]
+    """Rows of the secret among these."""
+
+    @classmethod
+    def of(cls, learned: _Counts, test: _Counts, /, *, odds: float) -> _Tested:
+        kinds = test.of_secret.size
+        of_secret = np.maximum(learned.of_secret, 1)
+        of_code = np.zeros(max(learned.of_code.size, test.of_code.size))
+        of_code[: test.of_code.size] = test.of_code
         here = learned.pairs % kinds
         rest = learned.of_code[learned.pairs // kinds] - learned.counts + (odds > 1) * 0.5
         likely = learned.counts * (learned.rows - of_secret[here]) > odds * rest * of_secret[here]
         chosen = learned.pairs[likely]
-        places = np.bincount(chosen % kinds, weights=of_code[chosen // kinds], minlength=kinds)
         hit = np.isin(test.pairs, chosen, assume_unique=True)
-        hits = np.bincount(test.pairs[hit] % kinds, weights=test.counts[hit], minlength=kinds)
-        ahead = hits / np.maximum(own, 1) - (places - hits) / others
-        if odds == 1.0:
-            enough = ahead >= ADVANTAGE
-        else:
-            enough = (hits * others >= odds * (places - hits) * own) & (places >= _SHARE * test.rows)
-        surprising = _exponent(hits, places, own, test.rows) >= certain + math.log(4 * kinds)
-        found = np.flatnonzero(enough & surprising)
-        if found.size:
-            told = float(places[found].max()) / test.rows if odds > 1.0 else 0.0
-            return Guess(right=0.5 + 0.5 * float(ahead[found].max()), told=told)
-    return None
+        return cls(
+            rows=test.rows,
+            own=test.of_secret,
+            others=np.maximum(test.rows - test.of_secret, 1),
+            places=np.bincount(chosen % kinds, weights=of_code[chosen // kinds], minlength=kinds),
+            hits=np.bincount(test.pairs[hit] % kinds, weights=test.counts[hit], minlength=kinds),
+        )
+
+    @property
+    def ahead(self) -> FloatArray:
+        """Share of the set among rows of the secret, less that among the others."""
+        found: FloatArray = self.hits / np.maximum(self.own, 1) - (self.places - self.hits) / self.others
+        return found
 
 
 def _exponent(hits: NDArray[Any], places: NDArray[Any], own: NDArray[Any], rows: int) -> FloatArray:
@@ -116,6 +159,11 @@ class _Counts:
             of_code=np.bincount(codes),
             of_secret=np.bincount(secrets, minlength=kinds),
         )
+
+
+def _halves(codes: IndexArray, secrets: IndexArray, tested: NDArray[np.bool_]) -> list[_Counts]:
+    """The rows that are learned from, and those that are tested."""
+    return [_Counts.of(codes[rows], secrets[rows], int(secrets.max()) + 1) for rows in (~tested, tested)]
 
 
 def counted(codes: IndexArray, /) -> tuple[IndexArray, IndexArray]:

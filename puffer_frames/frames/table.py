@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any, Protocol
@@ -55,8 +55,12 @@ class CompleteRows(Protocol):
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         """Secret and public columns, of all rows or of at most so many, which are then chosen at random."""
 
-    def warnings(self, counts: Sequence[int], /) -> list[PufferWarning]:
-        """What the order of the rows, if it is released, and the kept columns tell; `counts` are rows per secret."""
+    def warnings(self, counts: Sequence[int], draws: Callable[[], Sequence[Draw]], /) -> list[PufferWarning]:
+        """What the order of the rows, if it is released, and the kept columns tell, alone and beside the public ones.
+
+        - `counts`: Rows per secret.
+        - `draws`: As those of the release, with another key.
+        """
 
     def release(self, draws: Sequence[Draw], /) -> Released:
         """The public columns, each as one of the draws writes it, and the kept ones, in the frame's order of columns.

@@ -27,6 +27,7 @@ from puffer_frames.mechanisms.request import RowsRequest
 from puffer_frames.mechanisms.seam import Release
 from puffer_frames.noise.adding import HALVES, grid_of, noise_on_grid, on_grid
 from puffer_frames.noise.refining import GRID_COST, LEAST_STEP, MOST_TIMES, refined
+from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.noise.usefulness import evenly
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import plain, shown, upper_text
@@ -348,7 +349,7 @@ def _certificate(
         rows=earlier.rows,
         secrets=tuple(counts) if later.pairs == "all" else later.secrets,
         kept=earlier.kept,
-        warnings=rows.warnings(list(counts.values())),
+        warnings=rows.warnings(list(counts.values()), lambda: later.draws(asked, ReleaseKey.of(0))),
         rows_per_secret=later.protected_rows(counts),
     )
     links = [link["fingerprint"] for link in chain.links]

@@ -120,7 +120,8 @@ def release_rows(
     asked = asked.with_days(tuple(rows.dates))
     warn_of_release(open_table(frame).metadata())
     check_refinable(fitted, rows, asked)
-    key, warnings = drawing.key(), rows.warnings(list(rows_per_secret.values()))
+    key = drawing.key()
+    warnings = rows.warnings(list(rows_per_secret.values()), lambda: fitted.draws(asked, ReleaseKey.of(0)))
     for warning in warnings:
         warn(warning)
     protected = fitted.protected_rows(rows_per_secret if batch is None else None)
@@ -290,8 +291,9 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         along the frame; neighbours with similar public values. Not for rows without an order: of a Spark frame, or a
         plan with `row_id`.
     KeptColumnWarning
-        Where the secret is guessed from kept columns (or a kept index), alone or together, far better than by chance,
-        or a public column is determined by them in all but 1 % of the rows: a copy, other labels or a finer code of it.
+        Where the secret is guessed from kept columns (or a kept index), alone, together or beside released ones, far
+        better than by chance, or a public column is determined by them in all but 1 % of the rows: a copy, other labels
+        or a finer code of it.
     UnreadColumnWarning
         For kept columns of objects that can neither be sorted nor written as text.
     WeakGuaranteeWarning

@@ -14,10 +14,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import LOCAL_KINDS, build_frame, few, table, thinned, without_spark
+from conftest import FRAME_KINDS, LOCAL_KINDS, build_frame, few, table, thinned, without_spark
 
 import puffer_frames
-from puffer_frames import KeptColumnWarning, Layout
+from puffer_frames import KeptColumnWarning, Layout, certificate_of
 from puffer_frames.errors import ColumnTypeError
 from puffer_frames.frames import kept
 from puffer_frames.frames.kept import Column, Evidence, guesses
@@ -79,7 +79,7 @@ KEPT = {
     "two that do so together, among many values": (
         {"k": RNG.permutation(ROWS), "m": THIRD * 300 + RNG.permutation(ROWS) % 300, "n": (THIRD + GROUP) % 3},
         "score",
-        [("n and m", "group")],
+        [("m and n", "group")],
     ),
     "row numbers": ({"k": RNG.permutation(ROWS)}, "score", []),
     "row numbers of sorted rows": ({"k": np.argsort(np.argsort(GROUP, kind="stable"))}, "score", [("k", "group")]),
@@ -115,6 +115,27 @@ KEPT = {
         "score",
         [("k", "group")],
     ),
+    "last but one digits": (
+        {"k": 100 * RNG.integers(0, 10**5, ROWS) + 30 * GROUP + RNG.integers(0, 30, ROWS)},
+        "score",
+        [("k", "group")],
+    ),
+    "cents": (
+        {"k": RNG.integers(0, 10**4, ROWS) + (30 * GROUP + RNG.integers(0, 30, ROWS)) / 100},
+        "score",
+        [("k", "group")],
+    ),
+    "remainders": ({"k": 7 * RNG.integers(0, 10**6, ROWS) + 2 * GROUP + FLAG}, "score", [("k", "group")]),
+    "minutes": (
+        {
+            "k": [
+                datetime.datetime(2020, 1, 1) + datetime.timedelta(hours=int(h), minutes=int(m))
+                for h, m in zip(RNG.integers(0, 9999, ROWS), 20 * GROUP + RNG.integers(0, 20, ROWS))
+            ]
+        },
+        "score",
+        [("k", "group")],
+    ),
     "missing entries": ({"k": [None if k == 0 else "x" if k == 1 else "y" for k in GROUP]}, "score", [("k", "group")]),
     "booleans": ({"k": GROUP == 1}, "score", [("k", "group")]),
 }
@@ -140,6 +161,115 @@ def test_kept_columns(make_frame, name):
     columns, public, expected = KEPT[name]
     frame = make_frame({"group": LETTER, "score": SCORE, "real": REAL, **columns})
     assert found(frame, public=public, layout=Layout(keep=list(columns))) == expected
+
+
+BIT, OTHER, SEX = RNG.integers(0, 2, (3, 2000))
+BESIDE = {
+    "labels": ({"y": np.array(["no", "yes"])[BIT]}, {"k": BIT ^ SEX}, "y"),
+    "numbers, in cells": (
+        {"y": 10.0 * BIT + RNG.normal(size=2000) + 0.1 * SEX},
+        {"f": RNG.integers(0, 9, 2000), "k": BIT ^ SEX},
+        "y",
+    ),
+    "two columns": ({"y": BIT, "z": OTHER}, {"k": BIT ^ OTHER ^ SEX}, "y and z"),
+    "two kept ones": ({"y": BIT}, {"k": OTHER, "m": BIT ^ OTHER ^ SEX}, "y"),
+    "the public column by itself": ({"y": 9 * SEX + RNG.integers(0, 9, 2000)}, {"k": BIT, "m": OTHER}, None),
+    "more noise than difference": ({"y": 9 * SEX + BIT}, {"k": BIT ^ SEX}, None),
+}
+
+
+@pytest.mark.parametrize(("kind", "name"), thinned(FRAME_KINDS, BESIDE), indirect=["kind"])
+def test_kept_columns_beside_released_ones(make_frame, name):
+    """Measured on what is released: the public column before the noise is no matter."""
+    public, columns, expected = BESIDE[name]
+    frame = make_frame({"sex": np.array(["f", "m"])[SEX], **public, **columns})
+    asked = {"secret": "sex", "public": list(public), "epsilon": 0.5, "allow_zero_noise": True}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        released = puffer_frames.privatize(frame, layout=Layout(keep=list(columns)), **asked)
+    told = [w.message for w in caught if w.category is KeptColumnWarning]
+    assert [w.released for w in told] == [expected] * (expected is not None)
+    for warning in told:
+        assert warning.share > 0.95
+        assert f"together with the released {' and '.join(map(repr, public))} (guesses" in str(warning)
+        one = released.puffer.collect() if isinstance(released, pl.LazyFrame) else released
+        said = [s.text for s in certificate_of(one).statements if s.key == "kept-tells"]
+        assert f"kept, together with the released {expected}, sex can be told (" in said[0]
+
+
+def test_a_whole_table_and_kept_columns():
+    columns = {"y": np.array(["no", "yes"])[BIT], "z": OTHER + SEX, "k": BIT ^ SEX}
+    frame = pd.DataFrame({"sex": np.array(["f", "m"])[SEX], **columns})
+    with pytest.warns(KeptColumnWarning, match="'sex' can be told from it together with the released 'y'"):
+        frame.puffer.privatize(secret="sex", epsilon=1.0, layout=Layout(keep="k"))
+
+
+@pytest.mark.parametrize("order", ["pqfg", "fgpq", "fpgq"])
+def test_pairs_of_kept_columns_in_any_order(order):
+    """Both tell the secret, or a public column, which others beside them would hide."""
+    rng = np.random.default_rng(0)
+    sex, p, (f, g), score = rng.integers(0, 2, 4000), *rng.integers(0, 10, (1, 4000)), rng.integers(0, 10, (2, 4000)), 0
+    columns = {"p": p, "q": (p + 5 * sex + rng.integers(0, 5, 4000)) % 10, "f": f, "g": g}
+    score = (f + g) % 5 * 2 + sex
+    frame = pd.DataFrame({"sex": np.array(["f", "m"])[sex], "score": score, **{name: columns[name] for name in order}})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        released = frame.puffer.privatize(secret="sex", public="score", epsilon=0.5, layout=Layout(keep=list(order)))
+    told = {w.message.kept: (w.message.determines, w.message.share) for w in caught if hasattr(w.message, "kept")}
+    assert told == {"p and q": ("sex", 1.0)}
+    said = [s.text for s in released.puffer.certificate.statements if s.key == "kept-tells"]
+    assert said[0].startswith("From p and q, which are kept, sex can be told (")
+
+
+def test_the_guess_is_that_of_the_columns_named():
+    """Of three that tell together, not of these and a fourth one, which has to do with nothing."""
+    rows = 3000
+    rng = np.random.default_rng(3)
+    sex, a, b = rng.integers(0, 2, (3, rows))
+    columns = {"a": a, "b": b, "c": a ^ b ^ sex, "d": rng.integers(0, 150, rows)}
+    looks = {name: Column(name=name, codes=codes, numbers=None) for name, codes in columns.items()}
+    (((names, _), told),) = guesses(looks, {"sex": Column(name="sex", codes=sex, numbers=None)}, {}).items()
+    assert (names, told.right) == (("a", "b", "c"), 1.0)
+
+
+class Texts(str):
+    """With an attribute."""
+
+
+def test_kept_objects_are_plain():
+    texts, keys = [Texts("x") for _ in GROUP], [type("K", (int,), {})(3) for _ in GROUP]
+    for text, key, letter in zip(texts, keys, LETTER):
+        text.group = key.group = letter
+    nans = [decimal.Decimal(f"NaN{k + 1}") for k in GROUP]
+    columns = {
+        "texts": texts,
+        "numbers": keys,
+        "dicts": [Counter({text: 1}) for text in texts],
+        "lists": [[text] for text in texts],
+        "nans": nans,
+        "nested": [{"a": (nan,)} for nan in nans],
+    }
+    frame = pd.DataFrame({"group": LETTER, "score": SCORE, **{name: objects(own) for name, own in columns.items()}})
+    assert found(frame, public="score", layout=Layout(keep=list(columns))) == []
+    with warnings.catch_warnings(action="ignore"):
+        released = frame.puffer.privatize(secret="group", public="score", epsilon=1.0, layout=Layout(keep=[*columns]))
+    kept = {name: {repr((type(entry), entry)) for entry in released[name]} for name in columns}
+    assert {name: len(entries) for name, entries in kept.items()} == dict.fromkeys(columns, 1)
+    assert [type(released[name][0]) for name in ("texts", "numbers", "dicts")] == [str, int, dict]
+    assert type(released["lists"][0][0]) is type(next(iter(released["dicts"][0]))) is str
+
+
+class Ticket:
+    def __init__(self, group):
+        self.group = group
+
+    def __str__(self):
+        return "ticket"
+
+
+def test_attributes_of_other_objects_are_looked_at():
+    frame = pd.DataFrame({"group": LETTER, "score": SCORE, "k": objects(map(Ticket, LETTER))})
+    assert found(frame, public="score", layout=Layout(keep="k")) == [("k", "group")]
 
 
 @without_spark
@@ -553,7 +683,7 @@ def test_kept_columns_at_random_are_not_warned_about():
             str(k): Column(name=str(k), codes=np.unique(c, return_inverse=True)[1], numbers=c.astype(float))
             for k, c in enumerate(columns)
         }
-        assert guesses({k: look for k, look in looks.items() if k != "0"}, {"0": looks["0"]}) == {}
+        assert guesses({k: look for k, look in looks.items() if k != "0"}, {"0": looks["0"]}, {}) == {}
 
 
 def nested(levels):
@@ -581,3 +711,13 @@ def test_objects_that_hold_themselves_are_refused(kind, tmp_path):
     with pytest.raises(ColumnTypeError):
         kept.check_depth(nw.from_native(pd.Series([nested(102)]), series_only=True), name="k")
     kept.check_depth(nw.from_native(pd.Series([nested(100)]), series_only=True), name="k")
+
+
+@pytest.mark.parametrize("order", ["kmnr", "nrmk"])
+def test_pairs_that_determine_a_public_column(order):
+    """Among others, in any order."""
+    columns = dict(zip("kmnr", np.random.default_rng(0).integers(0, 9, (4, 4000))))
+    frame = pd.DataFrame({"group": np.resize(LETTER, 4000), "score": (columns["k"] + columns["m"]) % 9})
+    frame = frame.assign(**{name: columns[name] for name in order})
+    asked = {"public": "score", "layout": Layout(keep=list(order)), "allow_zero_noise": True}
+    assert [(sorted(names.split(" and ")), aim) for names, aim in found(frame, **asked)] == [(["k", "m"], "score")]

@@ -187,7 +187,7 @@ def test_too_many_levels(make_frame):
 def test_labels_beside_numbers(frame):
     rows = opened(frame, "text", public=("text", "score", "flag"), coded=("text", "flag"), by="id")
     assert list(rows.summaries({})) == ["score"]
-    rows.warnings([300, 300, 300])
+    rows.warnings([300, 300, 300], list)
     key = ReleaseKey.of(1)
     plain = ColumnNoise(column="score", noise=None, key=key, domain=None, remap=None, bounds=None, to_integers=False)
     cells = NumberChannel(
@@ -240,7 +240,9 @@ def test_a_row_keeps_its_output_in_another_order(make_frame, kind):
 def test_a_kept_copy_and_sorted_rows_are_warned_of(make_frame):
     text = sorted(COLUMNS["text"])
     frame = make_frame({"group": COLUMNS["group"], "text": text, "copy": text, "place": np.arange(ROWS)})
-    found = opened(frame, "text", keep=("copy", "place")).warnings([300] * 3)
+    found = opened(frame, "text", keep=("copy", "place")).warnings(
+        [300] * 3, lambda: [channel("text", ["high", "low", "middle"])]
+    )
     told = {w.kept for w in found if isinstance(w, KeptColumnWarning) and w.determines == "text"}
     assert told == {"copy", "place"}
     others = [w for w in found if not isinstance(w, KeptColumnWarning)]
@@ -248,7 +250,8 @@ def test_a_kept_copy_and_sorted_rows_are_warned_of(make_frame):
 
 
 def test_rows_in_random_order_are_not_warned_of(frame):
-    assert opened(frame, "text", keep=("note",)).warnings([300] * 3) == []
+    draws = [channel("text", ["high", "low", "middle"])]
+    assert opened(frame, "text", keep=("note",)).warnings([300] * 3, lambda: draws) == []
 
 
 def test_shuffled_releases_and_runs_of_a_plan():

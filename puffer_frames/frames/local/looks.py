@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -15,13 +15,17 @@ from puffer_frames.errors import PufferWarning, RowOrderWarning
 from puffer_frames.frames import kept, order
 from puffer_frames.frames.coded import codes_of, is_plain, is_plain_dtype, numbers_of
 from puffer_frames.frames.columns import Frame
+from puffer_frames.frames.draws import Draws, Reader, read_series
 from puffer_frames.frames.kept import Ask, Column, Evidence, kept_columns, look_at_kept
 from puffer_frames.frames.local.engine import LocalSecrets
 from puffer_frames.frames.order import WINDOW, Sample, look_at_order, share_of_runs, window_places
 from puffer_frames.frames.roles import Roles
+from puffer_frames.noise.adding import Draw
 
 Entries = Mapping[str, nw.Series[Any]]
 """Columns by plain names: `secret_0`, ..., `public_0`, ..., `keep_0`, ..."""
+Rehearsed = Callable[[], Sequence[Draw]]
+"""The draws of a release, with another key than its own."""
 _ROW = "row"
 
 
@@ -56,8 +60,10 @@ def order_warnings(
     return [RowOrderWarning(found, share=share)] if found else []
 
 
-def warn_of_kept(frame: Frame, roles: Roles, /, *, keeps_index: bool) -> list[PufferWarning]:
-    """Warn of kept columns of a frame in memory; a pandas index may be kept too."""
+def warn_of_kept(
+    frame: Frame, roles: Roles, /, *, keeps_index: bool, read: Reader, draws: Rehearsed
+) -> list[PufferWarning]:
+    """Warn of kept columns of a frame in memory; a pandas index may be kept too. `read` reads all rows."""
     names = roles.plain("keep")
     columns = {alias: frame[name] for alias, name in names.items()}
     if keeps_index and frame.implementation.is_pandas():
@@ -83,10 +89,11 @@ def warn_of_kept(frame: Frame, roles: Roles, /, *, keeps_index: bool) -> list[Pu
         )
 
     sampled = {name: entries if whole else entries[places] for name, entries in columns.items()}
-    return kept_warnings(sampled, roles, names, ask=None if whole else ask)
+    released = _released(draws(), roles, lambda name, levels: read(name, levels)[places])
+    return kept_warnings(sampled, roles, names, released=released, ask=None if whole else ask)
 
 
-def warn_of_kept_in_plan(plan: pl.LazyFrame, roles: Roles, /, *, rows: int) -> list[PufferWarning]:
+def warn_of_kept_in_plan(plan: pl.LazyFrame, roles: Roles, /, *, rows: int, draws: Rehearsed) -> list[PufferWarning]:
     """Warn of kept columns of a plan under their plain names; some random rows are looked at."""
     own = roles.plain("keep")
     columns = plan.select(*roles.without_given().plain("secret", "public"), *own)
@@ -95,7 +102,7 @@ def warn_of_kept_in_plan(plan: pl.LazyFrame, roles: Roles, /, *, rows: int) -> l
     found = some.collect(engine="streaming")
     sample = {name: nw.from_native(found[name], series_only=True) for name in found.columns}
     ask = None if rows <= kept.ROWS else lambda kept_, target: plan_evidence(columns, kept_, target)
-    return kept_warnings(sample, roles, own, ask=ask)
+    return kept_warnings(sample, roles, own, released=released_in(found, draws(), roles), ask=ask)
 
 
 def _level(index: Any, k: int) -> nw.Series[Any]:
@@ -103,8 +110,26 @@ def _level(index: Any, k: int) -> nw.Series[Any]:
     return nw.from_native(pd.Series(index.get_level_values(k)).reset_index(drop=True), series_only=True)
 
 
+def _released(draws: Sequence[Draw], roles: Roles, read: Reader) -> dict[str, Column]:
+    """The public columns as they are released, with the noise of a key of their own: that of the release says nothing
+    of the secret here.
+    """
+    drawn = Draws.of(draws, public=roles.public).prepared()(read, None)
+    codes = {name: np.unique(values, return_inverse=True)[1] for name, values in drawn.items()}
+    return {
+        plain: Column(name=name, codes=codes[name], numbers=drawn[name].astype(np.float64))
+        for plain, name in roles.plain("public").items()
+    }
+
+
+def released_in(sample: pl.DataFrame, draws: Sequence[Draw], roles: Roles, /) -> dict[str, Column]:
+    """The same of rows under their plain names."""
+    plain = roles.read_as(name for draw in draws for name in draw.reads)
+    return _released(draws, roles, lambda name, levels: read_series(sample[plain[name]], levels, name=name))
+
+
 def kept_warnings(
-    sample: Entries, roles: Roles, names: Mapping[str, str], /, *, ask: Ask | None
+    sample: Entries, roles: Roles, names: Mapping[str, str], /, *, released: Mapping[str, Column], ask: Ask | None
 ) -> list[PufferWarning]:
     """From some rows; `names` are those of the kept columns, and others are of the index."""
     targets = {
@@ -121,7 +146,7 @@ def kept_warnings(
         for k, column in enumerate(kept_columns(entries, name=names.get(plain, "the index")))
     }
     asked = ask and (lambda kept_, target: ask(kept_, target) if set(kept_) <= set(sample) else None)
-    return list(look_at_kept(own, secrets, public, given=roles.given, ask=asked))
+    return list(look_at_kept(own, secrets, public, released=released, given=roles.given, ask=asked))
 
 
 def plan_evidence(plan: pl.LazyFrame, own: Sequence[str], target: str, /) -> Evidence | None:

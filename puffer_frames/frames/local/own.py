@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,11 +17,14 @@ from numpy.typing import NDArray
 
 from puffer_frames.frames.arrow import own_entries, stored_array
 from puffer_frames.frames.columns import Frame
+from puffer_frames.frames.stamps.entries import plain_entry
 from puffer_frames.priors.prior import IndexArray
 
 _OLD = int(pl.__version__.partition(".")[0]) < 2
 """Polars 1 loses the type of lists of text on the way through Arrow."""
 _INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
+_PLAIN = {str, bytes, int, bool, type(None), type(pd.NA), type(pd.NaT), pd.Timestamp, datetime.date, datetime.datetime}
+"""Types of objects with which nothing rides along."""
 _NUMPY = (*_INTEGERS, pl.Float32, pl.Float64)
 """Types of numbers whose memory is that of a NumPy array."""
 
@@ -74,6 +78,8 @@ def entries_alone(column: pl.Series, dtype: pl.DataType | None = None, /) -> pl.
             return pl.Series(pl.from_arrow(arrow)).cast(without_enums(dtype)).cast(dtype)
         except pa.ArrowException:  # 128-bit integers in lists, which PyArrow does not have
             return pl.Series("column", _with_one_nan(column.to_list()), dtype=without_enums(dtype)).cast(dtype)
+    if column.dtype == pl.Object:
+        return pl.Series("column", [plain_entry(entry) for entry in column.to_list()], dtype=pl.Object)
     if isinstance(column.dtype, (pl.Categorical, pl.Enum)):
         return column.cast(pl.String).cast(dtype)  # without the categories of other rows
     if column.null_count():  # what was there before may lie under a missing entry
@@ -173,16 +179,8 @@ def _one_nan(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _own_objects(values: NDArray[Any]) -> NDArray[Any]:
-    """Arrays among objects may be views of a larger one; of NaN there is one."""
-    if pd.api.types.infer_dtype(values, skipna=True) == "mixed":
+    """An array of one's own with plain objects."""
+    if not set(map(type, values)) <= _PLAIN:
         for k, entry in enumerate(values):
-            if isinstance(entry, np.ndarray):
-                values[k] = entry.copy()
-    try:
-        missing = np.flatnonzero(pd.isna(values)).tolist()
-    except ArithmeticError:  # a signaling NaN among decimals, which pandas compares
-        missing = [k for k, entry in enumerate(values) if isinstance(entry, float) and math.isnan(entry)]
-    for k in missing:
-        if isinstance(values[k], float):  # None, pd.NA and NaT are each one object
-            values[k] = math.nan
+            values[k] = plain_entry(entry)
     return values

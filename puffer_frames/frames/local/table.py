@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -495,10 +495,11 @@ class LocalRows:
         columns = {name: coded.get(name) or column(self.frame, name).to_polars() for name in names}
         return some_entries(columns, most, coded=labels)
 
-    def warnings(self, counts: Sequence[int], /) -> list[PufferWarning]:
+    def warnings(self, counts: Sequence[int], draws: Callable[[], Sequence[Draw]], /) -> list[PufferWarning]:
         """By windows of neighbouring rows; all rows where these raise suspicion."""
         found = [] if self.layout.shuffle else self._warn_of_order(counts)
-        return [*found, *warn_of_kept(self.frame, self.roles, keeps_index=self.layout.index == "keep")]
+        keeps_index = self.layout.index == "keep"
+        return [*found, *warn_of_kept(self.frame, self.roles, keeps_index=keeps_index, read=self._read, draws=draws)]
 
     def _warn_of_order(self, counts: Sequence[int]) -> list[RowOrderWarning]:
         codes = {name: coded.codes for name, coded in self.coded.items()}

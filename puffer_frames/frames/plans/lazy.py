@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -402,13 +402,13 @@ class LazyRows(CountedRows):
         """How many columns the trace is of."""
         return len(self.roles.secret) + len(self.roles.public) + (self.roles.row_id is not None)
 
-    def warnings(self, counts: Sequence[int], /) -> list[PufferWarning]:
+    def warnings(self, counts: Sequence[int], draws: Callable[[], Sequence[Draw]], /) -> list[PufferWarning]:
         """Warnings from the survey's windows and first rows of kept columns; from all rows if these raise suspicion."""
         found: list[PufferWarning] = []
         runs, public = self.survey.trace.runs, self.roles.public
         found += order_warnings(self.survey.sample, runs=runs, counts=counts, public=public)
         if self.roles.keep:
-            found += warn_of_kept_in_plan(self.rows, self.roles, rows=self.survey.trace.rows)
+            found += warn_of_kept_in_plan(self.rows, self.roles, rows=self.survey.trace.rows, draws=draws)
         return found
 
     def release(self, draws: Sequence[Draw], /) -> Released:

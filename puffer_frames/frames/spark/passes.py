@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import narwhals.stable.v2 as nw
@@ -40,9 +40,11 @@ from puffer_frames.frames.kept import (
     guesses,
     kept_columns,
 )
+from puffer_frames.frames.local.looks import released_in
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.spark.batches import CHECK
 from puffer_frames.frames.tally import other_rows
+from puffer_frames.noise.adding import Draw
 
 SparkFrame: TypeAlias = Any
 _INFINITY = float("inf")
@@ -147,18 +149,20 @@ _MOST_CELLS, _CELL_ROWS = 1024, 4
 _UNGROUPED = ("map", "variant", "collate")
 
 
-def warn_of_kept_in_spark(rows: SparkFrame, roles: Roles, /, *, count: int) -> Iterator[KeptColumnWarning]:
+def warn_of_kept_in_spark(
+    rows: SparkFrame, roles: Roles, /, *, count: int, draws: Callable[[], Sequence[Draw]]
+) -> Iterator[KeptColumnWarning]:
     """Warn of kept columns of rows named `number`, `secret_0`, ..., `public_0`, ..., `keep_0`, ...
 
-    The driver gets aggregates, and of a sample of the rows the kept columns, of long texts the beginning, and hashes of
-    the secrets.
+    The driver gets aggregates, and of a sample of the rows the kept columns, of long texts the beginning, what the
+    draws read, and hashes of the secrets.
     """
     if not roles.keep:
         return
+    kept, secrets, released = _sample(rows, roles, step=-(-count // ROWS), draws=draws())
     given, roles = roles.given, roles.without_given()
-    kept, secrets = _sample(rows, roles, step=-(-count // ROWS))
-    told = guesses({own: column for own, column in kept.items() if column.name not in given}, secrets)
-    yield from guessed_warnings(told, kept, secrets)
+    told = guesses({own: column for own, column in kept.items() if column.name not in given}, secrets, released)
+    yield from guessed_warnings(told, kept, secrets, released)
     targets = roles.plain("secret", "public")
     rows = rows.select(*targets, *(_groupable(rows, f"keep_{k}") for k in range(len(roles.keep))))
     sizes, repeated = {name: _sizes_of(rows, name) for name in targets}, dict[int, int]()
@@ -189,15 +193,19 @@ def warn_of_kept_in_spark(rows: SparkFrame, roles: Roles, /, *, count: int) -> I
             yield KeptColumnWarning(names, determines=targets[target], share=evidence.share)
 
 
-def _sample(rows: SparkFrame, roles: Roles, *, step: int) -> tuple[dict[str, Column], dict[str, Column]]:
-    """Kept columns, with their fields and elements, and secret ones of every so many rows, at random."""
-    names, secrets = roles.plain("keep"), roles.plain("secret")
+def _sample(
+    rows: SparkFrame, roles: Roles, *, step: int, draws: Sequence[Draw]
+) -> tuple[dict[str, Column], dict[str, Column], dict[str, Column]]:
+    """Kept columns, with their fields and elements, secret and released ones of every so many rows, at random."""
+    names, secrets = roles.plain("keep"), roles.without_given().plain("secret")
+    read = roles.read_as({name: None for draw in draws for name in draw.reads}).values()
     parts = {
         f"{name}_{k}" if k else name: part.alias(f"{name}_{k}" if k else name)
         for name in names
         for k, part in enumerate(_parts(F.col(name), rows.schema[name].dataType))
     }
     asked = [*parts.values(), *(F.xxhash64(_groupable(rows, name)).alias(name) for name in secrets)]
+    asked += [F.col(name).alias(f"read_{name}") for name in read]
     some = rows if step == 1 else rows.filter(F.pmod(F.xxhash64(F.col(NUMBER)), F.lit(step)) == 0)
     table: Any = pl.from_arrow(some.select(*asked).toArrow())
     kept = {
@@ -208,7 +216,8 @@ def _sample(rows: SparkFrame, roles: Roles, *, step: int) -> tuple[dict[str, Col
         )
     }
     hashes = {name: np.unique(table[name].to_numpy(), return_inverse=True)[1] for name in secrets}
-    return kept, {name: Column(name=own, codes=hashes[name], numbers=None) for name, own in secrets.items()}
+    released = released_in(table.select(pl.col(f"read_{name}").alias(name) for name in read), draws, roles)
+    return kept, {name: Column(name=own, codes=hashes[name], numbers=None) for name, own in secrets.items()}, released
 
 
 def _parts(column: Any, kind: DataType) -> list[Any]:

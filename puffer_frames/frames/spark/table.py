@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, ClassVar, NoReturn, TypeAlias, cast
@@ -350,9 +350,9 @@ class SparkRows(CountedRows):
             return found
         return estimate(self.rows, f"public_{k}", seed=self.seed, check=self.found.get(CHECK))
 
-    def warnings(self, _counts: Sequence[int], /) -> list[PufferWarning]:
+    def warnings(self, _counts: Sequence[int], draws: Callable[[], Sequence[Draw]], /) -> list[PufferWarning]:
         """Warnings of the kept columns; rows of Spark have no order of their own."""
-        return list(warn_of_kept_in_spark(self.rows, self.roles, count=self.found["rows"]))
+        return list(warn_of_kept_in_spark(self.rows, self.roles, count=self.found["rows"], draws=draws))
 
     def release(self, draws: Sequence[Draw], /) -> Released:
         """A plan whose noise is drawn in the tasks; one pass finds its fingerprint and that the rows are the same.

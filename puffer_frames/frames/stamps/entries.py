@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
+from enum import Enum
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -241,6 +242,35 @@ def is_null(entry: Any, /) -> bool:
     if isinstance(entry, Decimal):
         return entry.is_nan()
     return isinstance(entry, (float, np.floating, np.datetime64, np.timedelta64)) and bool(entry != entry)
+
+
+_HEAP = 1 << 9
+"""Flag of a type that is written in Python."""
+_SCALARS: tuple[Any, ...] = (str, bytes, int, float, complex)
+_CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset)
+
+
+def plain_entry(entry: Any, /) -> Any:
+    """An object without what rides along, nested ones too: attributes of its own class, bits of a NaN."""
+    if isinstance(entry, Decimal) and entry.is_nan():
+        return Decimal("NaN")
+    if isinstance(entry, (float, np.floating)) and entry != entry:
+        return math.nan
+    if isinstance(entry, np.ndarray):  # which may be a view of a larger one
+        own = np.array(entry, order="C")
+        if own.dtype.kind == "f":
+            own[np.isnan(own)] = np.nan
+        return np.frompyfunc(plain_entry, 1, 1)(own) if own.dtype == object else own
+    if isinstance(entry, dict):
+        return {plain_entry(key): plain_entry(own) for key, own in dict.items(entry)}
+    for kind in _CONTAINERS:
+        if isinstance(entry, kind):
+            return kind(plain_entry(own) for own in kind.__iter__(entry))
+    own_class = type(entry).__flags__ & _HEAP and not isinstance(entry, Enum)
+    for kind in _SCALARS if own_class else ():
+        if isinstance(entry, kind):
+            return kind(*kind.__getnewargs__(entry))
+    return entry
 
 
 def family_of(entry: Any, /) -> str:
