@@ -72,7 +72,8 @@ class Dialect:
             if len(value) != 1 or not fits:
                 rule = "one character, such as ; or tab" if marks is None else f"one of {' '.join(marks[:3])}"
                 raise ArgumentError(name, rule=rule, got="another text", hint="Leave it out for the usual one.")
-        if self.decimal in (self.separator, self.thousands):
+        quoted = self.thousands == "."  # decimal commas are then in fields between quotation marks, if anywhere
+        if self.decimal == self.thousands or (self.decimal == self.separator and not quoted):
             other = "separator" if self.decimal == self.separator else "thousands"
             raise ArgumentError(
                 "decimal",
@@ -98,6 +99,8 @@ class Dialect:
         for name, value in given.items():
             if not isinstance(value, str):
                 raise ArgumentError(name, rule="a text", got=f"a {type(value).__name__}", hint=f'Write {name} = "...".')
+        if given.get("thousands") == ".":
+            given.setdefault("decimal", ",")
         return cls(null_values=marks_of(found.get("null_values", ())), **given)
 
     def opened(self, path: Path, /) -> BinaryIO:
@@ -558,7 +561,33 @@ def _public(name: str, texts: pl.Series, dialect: Dialect) -> pl.Series:
                 hint=f"Say --schema {name}=String if they are codes, to release them as labels.",
             )
         )
+    if found.dtype == pl.Float64 and dialect.thousands is None:
+        _warn_of_groups(name, texts, dialect.decimal)
     return found
+
+
+def _warn_of_groups(name: str, texts: pl.Series, mark: str) -> None:
+    """Warn of decimal marks that look as if they were between thousands: 840 beside 1.590 and 4.089.
+
+    Who writes numbers in one way writes 840.000 beside 1.590, or 1.59 beside 840. Where all numbers have a mark, it
+    may be either, and both mean the same numbers in two units.
+    """
+    there = texts.filter(~texts.str.strip_chars().is_in([*MISSING])).str.strip_chars(" +-")
+    marked = there.str.contains(mark, literal=True)
+    groups, plain = there.filter(marked), there.filter(~marked)
+    if not len(plain) or not plain.str.contains(r"^(0|[1-9][0-9]{0,2})$").all():
+        return
+    grouped = rf"^[1-9][0-9]{{0,2}}{re.escape(mark)}[0-9]{{3}}$"
+    if groups.str.contains(grouped).all() and groups.str.ends_with("0").any():
+        warn(
+            SuspectValuesWarning(
+                f"the public column {name!r}",
+                f"has {rows_text(len(groups))} with three digits behind {mark!r}, and numbers below 1,000 without it, "
+                f"as where {mark!r} stands between thousands; it was read as the decimal mark",
+                hint=f'Say --thousands "{mark}"{" --decimal ." * (mark == ",")} if it stands there, and --schema '
+                f"{name}=Float64 if not.",
+            )
+        )
 
 
 def _dates(texts: pl.Series) -> pl.Series | None:
