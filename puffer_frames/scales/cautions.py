@@ -22,8 +22,9 @@ from puffer_frames.priors.summary import Counts, Summary
 LARGE_EPSILON = 10.0
 FEWEST_ROWS = 20
 """Fewer rows than these are few."""
-_OFTEN, _OFTEN_SHARE, _MOST_SHARE = 5, 0.001, 0.5
-"""Rows that a value comes in, at least, to be a code, and their share; the share of all codes at most."""
+_OFTEN, _OFTEN_SHARE, _MOST_SHARE, _FEW_SHARE = 5, 0.001, 0.5, 0.25
+"""Rows that a value comes in, at least, to be a code, and their share; the share of all codes at most, and of codes
+beside a scale, of which a value may just be missing."""
 _MOST_CODES = 3
 """Codes at one end, such as 997, 998 and 999."""
 MOVED, _LOOKED_AT = 0.01, 1 << 16
@@ -205,9 +206,10 @@ def warn_of_values(name: str, found: Summary, /, *, whole: bool = True) -> None:
             SuspectValuesWarning(
                 f"the public column {name!r}",
                 "holds dates as numbers, such as 20250131, and is released as numbers, of which many are no dates",
-                hint=f'Convert them first: in pandas pd.to_datetime(frame[{name!r}], format="%Y%m%d", '
-                f'errors="coerce"), in Polars pl.col({name!r}).cast(pl.String).str.to_date("%Y%m%d", strict=False). '
-                f"If they are numbers, say the range of the column: domain={{{name!r}: (low, high)}}.",
+                hint=f"Convert them first: in pandas pd.to_datetime(frame[{name!r}].astype('Int64').astype('string'), "
+                f"format='%Y%m%d', errors='coerce'), in Polars pl.col({name!r}).cast(pl.Int64).cast(pl.String)"
+                ".str.to_date('%Y%m%d', strict=False); the command reads dates as 2025-01-31. If they are numbers, say "
+                f"the range of the column: domain={{{name!r}: (low, high)}}.",
             )
         )
         return
@@ -252,7 +254,7 @@ def _pooled(found: Summary) -> Counts:
 
 def _far(values: FloatArray, counts: NDArray[np.int64]) -> int:
     """How many of the largest values, at most `_MOST_CODES`, come often, yet in a minority of the rows, and lie as far
-    above the others as these are spread. Of codes such as 8 and 9, in a row and beside a hole, the last one does.
+    above the others as these are spread. Of 8 and 9 beside a scale from 1 to 5, in few of the rows, 9 does.
     """
     rows = int(counts.sum())
     for codes in range(1, min(_MOST_CODES, values.size - 1) + 1):
@@ -261,8 +263,9 @@ def _far(values: FloatArray, counts: NDArray[np.int64]) -> int:
             return 0
         below = np.cumsum(others) <= (1.0 - _TAIL) * int(others.sum())
         bulk = values[: 1 + int(np.count_nonzero(below))][: others.size]
-        in_a_row = values[-1] - values[-codes] == codes - 1 and values[-codes] - values[-codes - 1] > 1
-        if bulk.size >= _FEWEST_VALUES and values[-1 if in_a_row else -codes] - bulk[-1] >= bulk[-1] - bulk[0]:
+        steps = np.diff(values)
+        is_scale = steps[-codes] > 1 and bool((np.delete(steps, -codes) == 1).all()) and own.sum() <= _FEW_SHARE * rows
+        if bulk.size >= _FEWEST_VALUES and values[-1 if is_scale else -codes] - bulk[-1] >= bulk[-1] - bulk[0]:
             return codes
     return 0
 
