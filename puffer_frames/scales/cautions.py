@@ -22,7 +22,7 @@ from puffer_frames.priors.summary import Counts, Summary
 LARGE_EPSILON = 10.0
 FEWEST_ROWS = 20
 """Fewer rows than these are few."""
-_OFTEN, _OFTEN_SHARE, _MOST_SHARE, _FEW_SHARE = 5, 0.001, 0.5, 0.25
+_OFTEN, _OFTEN_SHARE, _MOST_SHARE, _FEW_SHARE = 5, 0.001, 0.5, 0.2
 """Rows that a value comes in, at least, to be a code, and their share; the share of all codes at most, and of codes
 beside a scale, of which a value may just be missing."""
 _MOST_CODES = 3
