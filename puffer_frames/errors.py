@@ -259,12 +259,18 @@ class RareLevelsWarning(PufferWarning):
     """Some levels of a column of labels, or states of series, have so few rows that a release says little of them."""
 
     def __init__(
-        self, levels: tuple[object, ...], *, fewest: int, of: str = "level", are_few_together: bool = False
+        self,
+        levels: tuple[object, ...],
+        *,
+        fewest: int,
+        of: str = "level",
+        column: str | None = None,
+        are_few_together: bool = False,
     ) -> None:
         self.levels = levels
         """Which they are: values of the column. The message does not name them, and a pickle leaves them out."""
         super().__init__(
-            f"{len(levels)} {of}{'s' * (len(levels) != 1)} {_RARE_OF[of]} "
+            f"{len(levels)} {of}{'s' * (len(levels) != 1)} {_RARE_OF[of]}{'' if column is None else f' {column!r}'} "
             f"{'has' if len(levels) == 1 else 'have'} fewer than {fewest} rows, too few to say much of them.\n\n"
             "Hint: "
             + (
@@ -275,7 +281,7 @@ class RareLevelsWarning(PufferWarning):
                 else "Leave mechanism out, so that each label is drawn by itself, or release coarser columns."
                 if of != "level"
                 else "Put such rows into a level that more rows have first, or release a coarser column."
-                if are_few_together
+                if are_few_together or column is not None  # of a whole table
                 else f'Say Channel(merge_rare={fewest}) to merge them into "other", or release a coarser column.'
             )
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from datetime import datetime
 from difflib import get_close_matches
@@ -256,8 +257,16 @@ MISSING = frozenset(
 databases, the tables of UCI. "none" and "unknown" are answers that people write.
 """
 _PLAIN = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_WRITTEN = re.compile(r"\s*[-+(]?\s*[$€£¥]?\s*([0-9][0-9.,'’\s_]*|[.,][0-9]+)([eE][+-]?[0-9]+)?\s*[%+€$)]*\s*")
-"""A number with separators of thousands, a comma for the point, a sign of a currency or of percent, or spaces."""
+_CURRENCY = r"(?:AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|INR|JPY|MXN|NOK|PLN|SEK|TRY|USD|ZAR)"
+_WRITTEN = re.compile(
+    rf"\s*(?:[-−+(]?\s*[$€£¥]?|{_CURRENCY}\s*[-−]?)\s*"
+    r"(?P<number>\d[\d.,'’\s_]*|[.,]\d+)(?:[eE][+-]?\d+)?"
+    r"(?:(?<=\d\d)-|\s*[%+€$)]*|\s*(?P<unit>°?[^\W\d_]\D{0,11}))\s*"
+)
+"""A number with separators of thousands, a comma for the point, a sign of a currency or of percent, spaces, a minus
+behind it (1- and 2- are grades), or a unit."""
+_NO_UNITS = ("st", "nd", "rd", "th", "s", "'s", "’s")
+"""What is behind the numbers of labels: 5th, 60s."""
 _WITH_POINTS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?|[0-9]*\.?[0-9]*")
 _WITH_COMMAS = re.compile(r"[0-9]{1,3}(\.[0-9]{3})+(,[0-9]*)?|[0-9]*,?[0-9]*")
 """Points before decimals and commas between thousands; and the other way round."""
@@ -273,14 +282,33 @@ def are_written_numbers(texts: Iterable[object], /) -> bool:
     """
     listed = [text for text in texts if isinstance(text, str)]
     there = [text for text in listed if text.strip() not in MISSING]
-    numbers = sum(bool(_WRITTEN.fullmatch(text)) and not _CODE.fullmatch(text) for text in there)
+    numbers = len(_written(text for text in there if not _CODE.fullmatch(text)))
     plain = sum(bool(_PLAIN.fullmatch(text)) for text in listed)
     return numbers >= _FEWEST and numbers >= _MOSTLY * len(there) and plain < len(listed)
 
 
+def _written(texts: Iterable[str], /) -> list[re.Match[str]]:
+    """Those of texts that are numbers, all of one unit or none: the one that most have."""
+    found = [match for match in map(_WRITTEN.fullmatch, texts) if match is not None]
+    units = [(match["unit"] or "").strip() for match in found]
+    most = next((unit for unit, _ in Counter(units).most_common(1)), "")
+    labels = most in _NO_UNITS or most[:1].isnumeric()  # as of 27½
+    return [match for match, unit in zip(found, units, strict=True) if unit == most and not labels]
+
+
 _FORMATS = tuple(
     day + time
-    for day in ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y")
+    for day in [
+        "%Y-%m-%d",
+        "%d.%m.%Y",
+        "%d/%m/%Y",
+        "%m/%d/%Y",
+        "%Y/%m/%d",
+        "%d-%m-%Y",
+        "%d.%m.%y",
+        "%d %b %Y",
+        "%d-%b-%Y",
+    ]
     for time in ("", " %H:%M:%S", "T%H:%M:%S", " %H:%M")
 )
 _MOST_READ = 1 << 10
@@ -327,28 +355,42 @@ def merging(name: str, /) -> str:
 
 def from_text(name: str, texts: Iterable[object], /) -> str:
     """How to come to numbers from such texts with marks: one step that reads them all as they are meant, or none."""
-    found = [_WRITTEN.fullmatch(text) for text in texts if isinstance(text, str) and text.strip() not in MISSING]
-    numbers = [match for match in found if match is not None]
-    written = [re.sub(r"['’\s_]", "", match[1]) for match in numbers]
-    steps = ""
+    listed = [text for text in texts if isinstance(text, str) and text.strip() not in MISSING]
+    numbers = _written(listed)
+    written = [re.sub(r"['’\s_]", "", match["number"]) for match in numbers]
+    steps, more = "", ""
     if any("(" in match[0] for match in numbers):  # as accounts have negative numbers
         if not all(match[0].strip().endswith(")") for match in numbers if match[0].strip().startswith("(")):
             return _BY_HAND
         steps = r'.str.replace(r"^\s*\((.*)\)\s*$", r"-\1", regex=True)'
+    if any(match[0].strip().endswith("-") for match in numbers):
+        steps += r'.str.replace(r"^(.*\d)-\s*$", r"-\1", regex=True)'
+    if any("−" in match[0] for match in numbers):
+        steps += '.str.replace("−", "-", regex=False)'
     if not all(map(_WITH_POINTS.fullmatch, written)):
         if not all(map(_WITH_COMMAS.fullmatch, written)):
             return _BY_HAND
         steps += '.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)'
+    behind = r"[%+€$£¥)]+$"
+    if any(match["unit"] for match in numbers):
+        behind = r"[^\d.]+$"
+        more += " Units are cut off so: look first whether all texts have the same."
+    if any(text.strip().endswith("+") for text in listed):
+        more += " A number with + behind it becomes that number."
+    if any(re.search("[<>≤≥]", text) for text in listed):
+        more += " Texts with < or > become missing values: give them numbers before that, if they mean any."
+    prefix = r"^\s*[A-Z]{3}|" * any(re.match(rf"\s*{_CURRENCY}", match[0]) for match in numbers)
     return (
         "Convert the text to numbers first: in pandas "
-        f'pd.to_numeric(frame[{name!r}]{steps}.str.replace(r"[^0-9.eE-]", "", regex=True), errors="coerce"); '
-        'then nulls="drop" leaves missing values out.'
+        f"pd.to_numeric(frame[{name!r}]{steps}"
+        rf""".str.replace(r"{prefix}[\s$€£¥,'’_]|{behind}", "", regex=True), errors="coerce"); """
+        f'then nulls="drop" leaves missing values out.{more}'
     )
 
 
 _BY_HAND = (
-    "Convert the text to numbers first. It is written in several ways, as with points and commas for the same, so that "
-    'no single step does; then nulls="drop" leaves missing values out.'
+    "Convert the text to numbers first. It is written in several ways, as with points and commas for the same, or in "
+    'other digits than 0 to 9, so that no single step does; then nulls="drop" leaves missing values out.'
 )
 
 

@@ -26,7 +26,8 @@ import pyarrow.parquet as pq
 from puffer_frames.errors import ArgumentError, FileTakenError, PufferError, TableFileError
 from puffer_frames.frames.arrow import DIGITS, check_types
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.csv_texts import AS_THEY_ARE, AS_USUAL, PACKED, Dialect, TextRoles, check_names_of, read_csv
+from puffer_frames.frames.csv_dialect import AS_USUAL, PACKED, Dialect
+from puffer_frames.frames.csv_texts import AS_THEY_ARE, TextRoles, check_names_of, read_csv
 from puffer_frames.frames.stamps.parquet import as_file_metadata, data_files, partition_columns, read_parquet_metadata
 from puffer_frames.frames.stamps.whole_file import Naming, alone_in, replacing, sync_folder, taken
 from puffer_frames.numbers.records import CERTIFICATE_BYTES, parsed

@@ -684,10 +684,10 @@ def _values_of_objects(entries: Sequence[Any]) -> list[pl.Series | Column]:
     if nested == kinds:
         there = [_fields(entry) for entry in there]
     try:
-        typed = pl.Series("entries", there, strict=True)
-        if typed.dtype != pl.Object:
+        typed = pl.Series("entries", [] if any(map(_has_odd_decimal, there)) else there, strict=True)
+        if len(typed) == len(there) and typed.dtype != pl.Object:
             return _parts(typed)
-    except (OverflowError, *_NOT_OPENED):
+    except (AttributeError, OverflowError, RuntimeError, *_NOT_OPENED):  # of ranges beside lists, and large decimals
         pass
     texts = [None if entry is None else f"{type(entry).__name__} {entry}" for entry in there]
     if any(text is not None and _ADDRESS.search(text) for text in texts):
@@ -709,6 +709,18 @@ def _values_of_objects(entries: Sequence[Any]) -> list[pl.Series | Column]:
     except (TypeError, ValueError):
         return found
     return [pl.Series("entries", [None if entry is None else ranks[entry] for entry in there]), *found]
+
+
+_MOST_PLACES = 38
+"""Of decimals in Polars."""
+
+
+def _has_odd_decimal(entry: Any) -> bool:
+    """Whether there is a Decimal that is no number or has many places: Polars panics, and says so itself."""
+    if isinstance(entry, decimal.Decimal):
+        return not entry.is_finite() or int(entry.as_tuple().exponent) < -_MOST_PLACES
+    nested = entry.values() if isinstance(entry, dict) else entry if isinstance(entry, (list, tuple)) else ()
+    return any(map(_has_odd_decimal, nested))
 
 
 def _fields(entry: Any) -> dict[str, Any] | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import date
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +22,9 @@ from puffer_frames.priors.summary import Counts, Summary
 LARGE_EPSILON = 10.0
 FEWEST_ROWS = 20
 """Fewer rows than these are few."""
-_OFTEN, _OFTEN_SHARE, _MOST_SHARE = 5, 0.001, 0.5
-"""Rows that a value comes in, at least, to be a code, and their share; the share of all codes at most."""
+_OFTEN, _OFTEN_SHARE, _MOST_SHARE, _FEW_SHARE = 5, 0.001, 0.5, 0.2
+"""Rows that a value comes in, at least, to be a code, and their share; the share of all codes at most, and of codes
+beside a scale, of which a value may just be missing."""
 _MOST_CODES = 3
 """Codes at one end, such as 997, 998 and 999."""
 MOVED, _LOOKED_AT = 0.01, 1 << 16
@@ -192,9 +195,24 @@ def warn_of_one_stratum(given: Sequence[str], /, *, strata: int, minimum: int) -
     )
 
 
-def warn_of_far_values(name: str, found: Summary, /) -> None:
-    """Warn of a value far from all others that comes often, as a code for missing values does (9999, -999)."""
+def warn_of_values(name: str, found: Summary, /, *, whole: bool = True) -> None:
+    """Warn of whole numbers that are dates, and of a value far from all others that comes often, as a code for missing
+    values does (9999, -999). `whole`: these are all rows, and not some that were drawn.
+    """
     values, counts = _pooled(found)
+    days = sum(map(_is_day, values[(values >= _DAYS[0]) & (values <= _DAYS[1])].tolist()))
+    if days >= _FEWEST_VALUES and days >= _MOSTLY * values.size:
+        warn(
+            SuspectValuesWarning(
+                f"the public column {name!r}",
+                "holds dates as numbers, such as 20250131, and is released as numbers, of which many are no dates",
+                hint=f"Convert them first: in pandas pd.to_datetime(frame[{name!r}].astype('Int64').astype('string'), "
+                f"format='%Y%m%d', errors='coerce'), in Polars pl.col({name!r}).cast(pl.Int64).cast(pl.String)"
+                ".str.to_date('%Y%m%d', strict=False); the command reads dates as 2025-01-31. If they are numbers, say "
+                f"the range of the column: domain={{{name!r}: (low, high)}}.",
+            )
+        )
+        return
     rows = int(counts.sum())
     upper = _far(values, counts)
     values, counts = values[: values.size - upper], counts[: values.size - upper]
@@ -208,12 +226,22 @@ def warn_of_far_values(name: str, found: Summary, /) -> None:
         warn(
             SuspectValuesWarning(
                 f"the public column {name!r}",
-                f"has {rows_text(far)} with a value that comes often and lies far from all others, as a code for "
-                "missing values does",
+                f"has {rows_text(far)}{'' if whole else ' of those that were drawn'} with a value that comes often and "
+                "lies far from all others, as a code for missing values does",
                 hint=f'If it is one, say null_values={{{name!r}: code}} and nulls="drop"; if it is a value, say '
                 f"the range of the column: domain={{{name!r}: (low, high)}}.",
             )
         )
+
+
+_DAYS, _MOSTLY = (19000101, 21001231), 0.9
+"""First and last day that is looked for; share of the different numbers that are days. Of others 3.7 % would be."""
+
+
+def _is_day(number: float) -> bool:
+    with suppress(ValueError):
+        return number.is_integer() and bool(date.fromisoformat(f"{number:.0f}"))
+    return False
 
 
 def _pooled(found: Summary) -> Counts:
@@ -226,7 +254,7 @@ def _pooled(found: Summary) -> Counts:
 
 def _far(values: FloatArray, counts: NDArray[np.int64]) -> int:
     """How many of the largest values, at most `_MOST_CODES`, come often, yet in a minority of the rows, and lie as far
-    above the others as these are spread.
+    above the others as these are spread. Of 8 and 9 beside a scale from 1 to 5, in few of the rows, 9 does.
     """
     rows = int(counts.sum())
     for codes in range(1, min(_MOST_CODES, values.size - 1) + 1):
@@ -235,7 +263,9 @@ def _far(values: FloatArray, counts: NDArray[np.int64]) -> int:
             return 0
         below = np.cumsum(others) <= (1.0 - _TAIL) * int(others.sum())
         bulk = values[: 1 + int(np.count_nonzero(below))][: others.size]
-        if bulk.size >= _FEWEST_VALUES and values[-codes] - bulk[-1] >= bulk[-1] - bulk[0]:
+        steps = np.diff(values)
+        is_scale = steps[-codes] > 1 and bool((np.delete(steps, -codes) == 1).all()) and own.sum() <= _FEW_SHARE * rows
+        if bulk.size >= _FEWEST_VALUES and values[-1 if is_scale else -codes] - bulk[-1] >= bulk[-1] - bulk[0]:
             return codes
     return 0
 

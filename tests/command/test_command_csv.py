@@ -3,6 +3,7 @@
 import datetime
 import gzip
 import io
+import re
 import warnings
 from pathlib import Path
 
@@ -19,7 +20,8 @@ from csv_tables import ASKED, ROWS, draws, read, table, write
 import puffer_frames
 from puffer_frames import Layout
 from puffer_frames.errors import ColumnTypeError, TableFileError
-from puffer_frames.frames.csv_texts import Dialect, TextRoles, what_is_wrong
+from puffer_frames.frames.csv_dialect import Dialect
+from puffer_frames.frames.csv_texts import TextRoles, what_is_wrong
 from puffer_frames.frames.files import read_rows
 
 CODED = ("--secret", "code", "--public", "age", "--epsilon", "1")
@@ -489,6 +491,29 @@ def test_a_point_is_no_decimal_mark_beside_a_decimal_comma():
                 Path("in.csv"), schema={}, streaming=False, roles=TextRoles(public=("pay",)), dialect=dialect
             )
         assert found["pay"].to_list() == (read_as or texts_)
+
+
+@pytest.mark.parametrize("mark", ".,")
+def test_points_that_look_as_if_they_were_between_thousands(mark):
+    """840, 1.590 and 4.089 were 840, 1.59 and 4.089."""
+    pay = np.random.default_rng(0).integers(500, 2500, ROWS)
+    words = ("--secret", "sex", "--public", "pay", "--epsilon", "1", "--separator", ";")
+    words += ("--decimal", ",") * (mark == ",")
+    for texts_, warned in (
+        ([f"{number:,}".replace(",", mark) for number in pay], True),
+        ([f"{number / 1000:.3f}".replace(".", mark) for number in pay], False),  # of one unit or another
+        ([str(number / 1000).replace(".", mark) if number % 3 else "2" for number in pay], False),
+        ([str(number) if number % 3 else "1.590".replace(".", mark) for number in pay], False),
+    ):
+        table(pay=texts_).to_csv("in.csv", index=False, sep=";")
+        done = run("plan", "in.csv", "plan.json", *words, "--allow-zero-noise", "--overwrite")
+        assert ("as where" in done.err) == warned, done.err
+        if warned:
+            hint = re.search(r"Say (--thousands .*) if it stands there, and (--schema \S+) if not", done.err)
+            assert "as where" not in run("plan", "in.csv", "typed.json", *words, *hint[2].split()).err
+            mended = [*words[:8], *hint[1].replace('"', "").split()]
+            assert run("release", "in.csv", "out.csv", *mended, "--round").code == 0
+            assert abs(texts("out.csv")["pay"].astype(float).mean() - pay.mean()) < 200
 
 
 def test_texts_that_stand_for_a_missing_value():

@@ -499,6 +499,25 @@ def test_copies_in_fields_and_categories_of_polars():
         assert found(frame, public="score", layout=Layout(keep="k")) == [("k", "group")]
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (range(1, 3), [1, 2]),
+        ([decimal.Decimal("NaN1")], [decimal.Decimal("NaN2")]),
+        ({"a": (decimal.Decimal("sNaN"),)}, {"a": (decimal.Decimal(2),)}),
+        ([decimal.Decimal("1e400")], [decimal.Decimal("2")]),
+        ([decimal.Decimal("1e-400")], [decimal.Decimal("2")]),
+    ],
+)
+def test_objects_that_polars_does_not_have(one, other, capfd):
+    """It raised other errors, or panicked and wrote to standard error."""
+    frame = pd.DataFrame({"group": LETTER, "score": SCORE})
+    for flags, expected in ((GROUP % 2, [("k", "group")]), (FLAG % 2, [])):
+        frame["k"] = pd.Series([one if flag else other for flag in flags], dtype=object)
+        assert found(frame, public="score", layout=Layout(keep="k")) == expected
+    assert capfd.readouterr().err == ""
+
+
 def test_objects_that_cannot_be_read():
     frame = pd.DataFrame({"group": LETTER, "score": SCORE, "k": [Odd() for _ in range(ROWS)]})
     with pytest.warns(puffer_frames.UnreadColumnWarning, match="'k' is kept as it is, .* have neither") as caught:

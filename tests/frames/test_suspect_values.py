@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from conftest import build_frame, few, run
 
@@ -39,6 +40,12 @@ MARKED = {
     "percent": [f"{a}%" for a in AGE],
     "spaces": [f" {a}" for a in AGE],
     "top codes": [str(a) if a < 55 else "55+" for a in AGE],
+    "codes of a currency": [f"EUR {a}" for a in AGE],
+    "a unit": [f"{a} kg" for a in AGE],
+    "thousands as k": [f"{a}k" for a in AGE],
+    "a minus behind": [f"{a}-" if a % 2 else str(a) for a in AGE],
+    "another minus": [f"−{a}" if a % 2 else str(a) for a in AGE],
+    "other digits": [str(a).translate(str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")) for a in AGE],
 }
 LABELS = {
     "numbers that somebody wrote as text": [str(a) for a in AGE],
@@ -47,6 +54,11 @@ LABELS = {
     "few counts": ["3+" if a > 50 else str(a % 3) for a in AGE],
     "letters": [f"A{a % 9}" for a in AGE],
     "words": ["?" if a == 20 else "clerk" for a in AGE],
+    "ordinals": [f"{a}th" for a in AGE],
+    "decades": [f"{a * 10}s" for a in AGE],
+    "grades": [f"{a % 4 + 1}{'-+'[a % 2]}" for a in AGE],
+    "two units": [f"{a} {'kg' if a % 2 else 'lbs'}" for a in AGE],
+    "halves": [f"{a}½" for a in AGE],
 }
 
 
@@ -59,15 +71,23 @@ def test_text_that_looks_like_numbers(texts):
     assert not any(text.strip() in found.partition("Hint")[0].split() for text in texts)
 
 
-@pytest.mark.parametrize("odd", ["2026-02-30", "0000-00-00", "never"])
-def test_text_that_looks_like_dates(odd):
+@pytest.mark.parametrize(
+    ("odd", "form"),
+    [
+        *(("2026-02-30", "2026-01-{:02d}"), ("0000-00-00", "2026-01-{:02d}"), ("never", "2026-01-{:02d}")),
+        *(("never", "{} Jan 2026"), ("never", "{:02d}-JAN-2026"), ("00.00.00", "{:02d}.01.26")),
+    ],
+)
+def test_text_that_looks_like_dates(odd, form):
     """A few other texts among the dates do not make labels of them, and the hint leaves these out."""
-    texts = [odd if not k % 60 else f"2026-01-{a % 28 + 1:02d}" for k, a in enumerate(AGE)]
+    texts = [odd if not k % 60 else form.format(a % 28 + 1) for k, a in enumerate(AGE)]
     frame = pd.DataFrame({"sex": SEX, "x": texts})
     (found,) = met(frame, secret="sex", public="x")
     assert "the public column 'x' holds text that looks like dates, and is released as labels" in found
     days = eval(re.search(r"in pandas (.*), in Polars", found)[1], {"pd": pd, "frame": frame})
     assert days.isna().tolist() == [text == odd for text in texts]
+    in_polars = pl.DataFrame({"x": texts}).select(eval(re.search(r"in Polars (.*\))[;,]", found)[1], {"pl": pl}))
+    assert in_polars["x"].to_list() == [None if day is pd.NaT else day.date() for day in days]
     assert not met(frame.assign(x=days), secret="sex", public="x", nulls="drop")
 
 
@@ -143,6 +163,7 @@ FAR = {
     "9999 among ages": np.where(AGE < 23, 9999, AGE),
     "-999 among ages": np.where(AGE < 23, -999, AGE),
     "9 among ratings": np.where(AGE < 23, 9, AGE % 5 + 1),
+    "8 and 9 among ratings": np.where(AGE < 26, AGE % 2 + 8, AGE % 5 + 1),
     "7777, 8888 and 9999": np.choose(np.clip(AGE - 20, 0, 3), [7777, 8888, 9999, AGE]),
     "at both ends": np.choose(np.clip(AGE - 20, 0, 2), [-999, 9999, AGE]),
     "beside an outlier": np.where(AGE < 23, 9999999, np.where(np.arange(ROWS) == 7, 5_000_000, AGE * 1000)),
@@ -156,6 +177,9 @@ NEAR = {
     "heavy tails": RNG.zipf(1.6, ROWS) % 10**9,
     "top-coded": np.minimum(AGE, 50),
     "a few values": np.where(AGE < 30, 100, AGE % 3),
+    "6 and 7 beside ratings": np.where(AGE < 26, AGE % 2 + 6, AGE % 5 + 1),
+    "8 and 9 beside holes": np.where(AGE < 26, AGE % 2 + 8, AGE % 4 * 2),
+    "numbers as long as days": 20_250_100 + AGE,
 }
 
 
@@ -164,7 +188,8 @@ NEAR = {
 @pytest.mark.parametrize("mechanism", ["noise", "channel"])
 def test_codes_among_numbers(values, mechanism):
     (found,) = met(pd.DataFrame({"sex": SEX, "x": values}), secret="sex", public="x", mechanism=mechanism)
-    rows = int(((values > 6_000_000) | ((values > 5999) & (values < 10_000)) | (values == -999) | (values == 9)).sum())
+    coded = (values > 6_000_000) | ((values > 5999) & (values < 10_000)) | np.isin(values, (-999, 8, 9))
+    rows = int(coded.sum())
     assert f"{rows} rows with a value" in found
     assert "999" not in found.partition("Hint")[0]
 
@@ -172,6 +197,19 @@ def test_codes_among_numbers(values, mechanism):
 @pytest.mark.parametrize("values", NEAR.values(), ids=NEAR)
 def test_numbers_without_codes(values):
     assert not met(pd.DataFrame({"sex": SEX, "x": values}), secret="sex", public="x")
+
+
+@pytest.mark.parametrize("mechanism", ["noise", "channel"])
+def test_days_in_digits(mechanism):
+    days = 20_260_101 + 100 * (AGE % 12) + AGE % 28
+    frame = pd.DataFrame({"sex": SEX, "x": np.where(AGE == 20, 99_999_999, days)})
+    (found,) = met(frame, secret="sex", public="x", mechanism=mechanism)
+    assert "'x' holds dates as numbers" in found
+    days = eval(re.search(r"in pandas (.*), in Polars", found)[1], {"pd": pd, "frame": frame})
+    assert days.isna().tolist() == (AGE == 20).tolist()
+    step = eval(re.search(r"in Polars (.*); the", found)[1], {"pl": pl})
+    assert pl.from_pandas(frame).select(step)["x"].to_list() == [None if d is pd.NaT else d.date() for d in days]
+    assert not met(frame, secret="sex", public="x", mechanism=mechanism, domain={"x": (0, 99_999_999)})
 
 
 def test_a_code_in_cells():
@@ -249,6 +287,10 @@ WRITTEN = {
     "decimal commas": ("{},5", lambda k: k + 0.5),
     "euros": ("{},5 €", lambda k: k + 0.5),
     "apostrophes": ("1'00{}'000", lambda k: 1_000_000 + 1000 * k),
+    "codes of a currency": ("EUR -1,00{}.5", lambda k: -1000.5 - k),
+    "units": ("{},5 kg", lambda k: k + 0.5),
+    "a minus behind": ("1{}-", lambda k: -10 - k),
+    "another minus": ("−{}", lambda k: -k),
 }
 
 
@@ -266,6 +308,19 @@ def test_the_step_that_a_warning_names_gives_the_numbers_that_were_meant(name):
     step = re.search(r"pd\.to_numeric\(.*\"coerce\"\)", told)[0]
     expected = [k if plain and row % 2 else meant(k) for row, k in enumerate(digits)]
     assert eval(step, {"pd": pd, "frame": frame}).tolist() == expected
+
+
+def test_the_step_says_what_becomes_of_other_texts():
+    """<5 was 5, and "2 of 5" 25."""
+    texts = [{20: "<5", 21: "2 of 5", 59: "59+"}.get(a, f"{a} ") for a in AGE]
+    frame = pd.DataFrame({"sex": SEX, "x": texts})
+    (told,) = met(frame, secret="sex", public="x")
+    assert "A number with + behind it becomes that number. Texts with < or > become missing values" in told
+    found = eval(re.search(r"pd\.to_numeric\(.*\"coerce\"\)", told)[0], {"pd": pd, "frame": frame})
+    assert found.fillna(-1).tolist() == [-1 if a in (20, 21) else a for a in AGE]
+    (plain,) = met(frame[~np.isin(AGE, [20, 21, 59])], secret="sex", public="x")
+    assert "behind" not in plain
+    assert "<" not in plain
 
 
 @pytest.mark.parametrize("kind", ["dates", "decimals", "floats", "times"])

@@ -1,5 +1,7 @@
 """Whole tables from every kind of frame: the same values for one key, and no secret in what leaves."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,7 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from puffer_frames import Layout, Sequential, calibrate, load_plan, privatize
-from puffer_frames.errors import ArgumentError, CalibrationError, PriorError, SuspectValuesWarning
+from puffer_frames.errors import (
+    ArgumentError,
+    CalibrationError,
+    PriorError,
+    PufferWarning,
+    RareLevelsWarning,
+    SuspectValuesWarning,
+)
 from puffer_frames.mechanisms.sequential import fitted, measured
 
 SECRETS = ("secret-of-one", "secret-of-two")
@@ -144,6 +153,40 @@ def test_a_column_that_numbers_the_rows_is_warned_about():
     shuffled = frame.with_columns(number=pl.Series(np.random.default_rng(1).permutation(ROWS) + 10_000))
     with pytest.warns(SuspectValuesWarning, match="'number' holds whole numbers, none of them twice"):
         privatize(shuffled, **asked(public=["town", "age", "number"]))
+
+
+def test_suspect_values_and_rare_levels_are_warned_about(tmp_path):
+    data = table(missing=False)
+    group = ["NA" if k % 40 == 0 else entry for k, entry in enumerate(data["group"])]
+    age = [-999 if k % 20 == 0 else entry for k, entry in enumerate(data["age"])]
+    town = ["once" if k == 5 else entry for k, entry in enumerate(data["town"])]
+    first, last = np.datetime64("2026-01-01"), np.datetime64("9999-12-31")
+    frame = pd.DataFrame({"group": group, "town": town, "age": age, "owns": data["owns"]})
+    frame["day"] = np.where(np.arange(ROWS) % 30, first + np.array(data["age"]), last)
+    frame["fee"] = [f"{a},5" for a in data["age"]]
+    with pytest.warns(PufferWarning) as caught:
+        plan = calibrate(frame, **asked(public=["town", "age", "day", "fee", "owns"]))
+    told = [str(one.message) for one in caught if isinstance(one.message, (SuspectValuesWarning, RareLevelsWarning))]
+    for number, words in enumerate(
+        (
+            "the public column 'age' has 45 rows with a value that comes often",
+            "the public column 'day' has 30 rows with a value that comes often",
+            "the secret holds text that may stand for a missing value: 'NA' in 23 rows",
+            "1 level of the public column 'town' has fewer than 5 rows",
+            "the public column 'fee' holds text that looks like numbers",
+        )
+    ):
+        assert words in told[number]
+    assert len(told) == 5
+    assert "once" not in str(told)
+    plan.save(tmp_path / "plan.json")
+    with warnings.catch_warnings(action="ignore"):
+        released = load_plan(tmp_path / "plan.json").release(frame)
+    assert "rare-levels" in released.puffer.certificate.warnings
+    domain = {"age": (-999, 70), "day": (first, last), "fee": sorted(set(frame["fee"]))}
+    with pytest.warns(PufferWarning) as caught:
+        calibrate(frame, **asked(public=["town", "age", "day", "fee", "owns"], domain=domain))
+    assert [one.message.what for one in caught if isinstance(one.message, SuspectValuesWarning)] == ["the secret"]
 
 
 def test_few_columns_are_released_in_this_way_where_joint_noise_does_badly():

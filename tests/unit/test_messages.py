@@ -17,7 +17,7 @@ import puffer_frames
 from puffer_frames import errors
 from puffer_frames.doors import accessor
 from puffer_frames.doors.command.options import OPTIONS
-from puffer_frames.frames.csv_texts import DIALECT
+from puffer_frames.frames.csv_dialect import DIALECT
 
 assert not REQUESTS.keys() & CALLS.keys()
 LONG = (
@@ -105,7 +105,7 @@ FOREIGN = {
     *("abs", "cast", "checkpoint", "collect", "columns", "compute", "DataFrame", "filter", "generate", "get_context"),
     *("now", "orderBy", "parquet", "pl", "public_key", "rand", "range", "read_csv", "read_stata", "rename_axis"),
     *("row", "Series", "to_arrow_table", "to_pandas", "to_table", "toDF", "toPandas", "write_csv", "infer_schema"),
-    *("replace_schema_metadata", "age", "convert_categoricals"),
+    *("replace_schema_metadata", "age", "astype", "col", "convert_categoricals"),
     *("array_contains", "CAST", "contains", "date", "date32", "drop", "epoch", "explode", "get_dummies", "join"),
     *("len", "list_contains", "lit", "map", "normalize", "otherwise", "over", "then", "to_date", "to_datetime"),
     *("Timestamp", "tz_localize", "unique", "value_counts", "when", "where", "with_columns", "columns", "format"),

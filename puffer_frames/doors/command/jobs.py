@@ -48,7 +48,8 @@ from puffer_frames.errors import (
     warn,
 )
 from puffer_frames.frames.columns import REST, NativeFrame
-from puffer_frames.frames.csv_texts import DIALECT, Dialect, TextRoles, is_code
+from puffer_frames.frames.csv_dialect import DIALECT, Dialect
+from puffer_frames.frames.csv_texts import TextRoles, is_code
 from puffer_frames.frames.files import (
     check_writable,
     format_of,

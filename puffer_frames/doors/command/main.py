@@ -9,11 +9,13 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from puffer_frames.doors.command.jobs import JOBS, metrics_of
 from puffer_frames.doors.command.outcome import (
     DONE,
+    FILES,
     LOG,
     WRONG,
     Outcome,
@@ -40,8 +42,9 @@ def main(words: Sequence[str] | None = None, /) -> int:
     Returns
     -------
     int
-        0: done, intact or covered. 1: refused for privacy. 2: a request that cannot be. 3: a file that cannot be read
-        or written, or a fault. 4: rows that cannot be released as they are. 130, 143: interrupted by SIGINT, SIGTERM.
+        0: done, intact or covered. 1: refused for privacy. 2: a request that cannot be. 3: a file, or standard output,
+        that cannot be read or written, or a fault. 4: rows that cannot be released as they are. 130, 143: interrupted
+        by SIGINT, SIGTERM.
     """
     if words is None:
         keep_stderr()
@@ -53,7 +56,7 @@ def main(words: Sequence[str] | None = None, /) -> int:
     except SystemExit as end:  # help or the version was printed
         return end.code if isinstance(end.code, int) else WRONG
     except Exception as error:
-        return _end(failed(error), [], machine=machine)
+        return _said(failed(error), [], machine=machine).code
     with logging_to_stderr(louder=request.louder, as_json=as_json) as logged:
         clock, metrics, source = time.perf_counter(), None, None
         try:
@@ -66,6 +69,7 @@ def main(words: Sequence[str] | None = None, /) -> int:
             if shows_all() and not isinstance(error, KeyboardInterrupt):
                 raise
             outcome = failed(error, source=source)
+        outcome = _said(outcome, logged.warnings, machine=machine, as_json=as_json)
         wrong = as_json and outcome.code != DONE
         log_step(_whole_run(outcome, time.perf_counter() - clock), level=logging.ERROR if wrong else logging.INFO)
         if metrics is not None:
@@ -73,7 +77,7 @@ def main(words: Sequence[str] | None = None, /) -> int:
                 write_metrics(metrics, request.subcommand, logged.steps)
             except Exception as error:
                 LOG.warning("the metrics were not written: %s", failed(error).text)
-    return _end(outcome, logged.warnings, machine=machine, said="error" in outcome.more and as_json)
+    return outcome.code
 
 
 def _whole_run(outcome: Outcome, seconds: float) -> dict[str, Any]:
@@ -105,7 +109,12 @@ def _stopped_by_signals(*, own: bool) -> Iterator[None]:
             signal.signal(each, signal.SIG_IGN)
 
 
-def _end(outcome: Outcome, warned: list[dict[str, str]], *, machine: bool, said: bool = False) -> int:
-    if machine or not said:
-        say(outcome, warned, machine=machine)
-    return outcome.code
+def _said(outcome: Outcome, warned: list[dict[str, str]], *, machine: bool, as_json: bool = False) -> Outcome:
+    """Print how it ended; where that cannot be written, what was done stays done, and an exit code of 0 becomes 3."""
+    try:
+        if machine or not (as_json and "error" in outcome.more):
+            say(outcome, warned, machine=machine)
+    except OSError as error:
+        LOG.error(failed(error).text)
+        outcome = replace(outcome, code=outcome.code or FILES)
+    return outcome

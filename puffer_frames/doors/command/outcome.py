@@ -120,7 +120,7 @@ def failed(error: BaseException, /, *, source: Path | None = None) -> Outcome:
 
 
 def say(outcome: Outcome, warnings: list[dict[str, str]], /, *, machine: bool) -> None:
-    """Print it: one JSON object on standard output, or a text."""
+    """Print it: one JSON object on standard output, or a text. Raises OSError where that is not written down."""
     if machine:
         _print(json.dumps(outcome.plain(warnings), ensure_ascii=False, allow_nan=False, default=str), sys.stdout)
     elif "error" in outcome.more:
@@ -149,9 +149,11 @@ def _print(text: str, stream: TextIO) -> None:
     encoding = getattr(stream, "encoding", None) or "utf-8"
     try:
         print(text.encode(encoding, "backslashreplace").decode(encoding), file=stream, flush=True)
-    except OSError:  # the reader has gone, or the disk is full; Python would complain once more when it ends
+    except OSError as error:  # the reader has gone, or the disk is full; Python would complain once more when it ends
         with suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        if stream is sys.stdout and not isinstance(error, BrokenPipeError):
+            raise OSError(error.errno, os.strerror(error.errno or 0), "standard output") from None
 
 
 LOG = logging.getLogger("puffer_frames.doors.command")

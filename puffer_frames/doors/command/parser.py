@@ -26,7 +26,7 @@ from puffer_frames.doors.command.options import (
     read_entry,
 )
 from puffer_frames.errors import ArgumentError
-from puffer_frames.frames.csv_texts import DIALECT, Dialect, marks_of
+from puffer_frames.frames.csv_dialect import DIALECT, Dialect, marks_of
 from puffer_frames.numbers.records import CONFIG_BYTES, UnclearJsonError, file_content, parsed
 
 

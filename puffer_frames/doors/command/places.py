@@ -19,7 +19,7 @@ from puffer_frames.certificates.record import Certificate
 from puffer_frames.doors.command.outcome import LOG
 from puffer_frames.errors import ArgumentError, FileTakenError
 from puffer_frames.frames.columns import REST, NativeFrame
-from puffer_frames.frames.csv_texts import PACKED
+from puffer_frames.frames.csv_dialect import PACKED
 from puffer_frames.frames.files import BY_PANDAS, PART, SUFFIXES, format_of
 from puffer_frames.frames.stamps.whole_file import sync_folder
 from puffer_frames.verbs.ledgers.release_ledger import Ledger, LedgerArgument

@@ -35,11 +35,11 @@ from puffer_frames.priors.pairs import Pairs, by_column, check_pairs, pairs_with
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Level, LevelCounts, Summary, joint_levels
 from puffer_frames.scales.cautions import (
-    warn_of_far_values,
     warn_of_few_rows,
     warn_of_marks,
     warn_of_no_reader_cap,
     warn_of_texts,
+    warn_of_values,
     warn_of_weakness,
 )
 from puffer_frames.scales.learned import ROOT_WORDS
@@ -117,7 +117,7 @@ class Seen:
         found, public = self.found, request.public
         if isinstance(found, Summary):
             if public[0] not in request.domain:
-                warn_of_far_values(public[0], found)
+                warn_of_values(public[0], found)
             return
         levels = [found.levels] if len(public) == 1 else zip(*map(tuple, found.levels), strict=True)  # type: ignore[arg-type]
         for name, own in zip(public, levels, strict=True):

@@ -27,10 +27,10 @@ from puffer_frames.priors.pairs import Pairs, by_column, check_pairs, pairs_with
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Level, Summary
 from puffer_frames.scales.cautions import (
-    warn_of_far_values,
     warn_of_few_rows,
     warn_of_marks,
     warn_of_texts,
+    warn_of_values,
     warn_of_weakness,
 )
 from puffer_frames.scales.choice import Choice, require_noise
@@ -91,7 +91,7 @@ class NoiseFit(Fitted[RowsSeen]):
             warn_of_texts(name, labels)
         for name, summary in rows.summaries.items():
             if name not in levels and name not in request.domain:
-                warn_of_far_values(name, summary)
+                warn_of_values(name, summary)
         plan = cls(
             request=request,
             pairs=pairs,

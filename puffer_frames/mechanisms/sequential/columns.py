@@ -21,8 +21,8 @@ from puffer_frames.noise.channel import JointLevels
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.pairs import check_pairs
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
-from puffer_frames.priors.summary import Level
-from puffer_frames.scales.cautions import warn_of_identifiers
+from puffer_frames.priors.summary import RARE, Level, Summary
+from puffer_frames.scales.cautions import warn_of_identifiers, warn_of_values
 
 MOST_ROWS = 200_000
 """Beyond this many rows, some are drawn at random, and the plan is made of these."""
@@ -53,6 +53,8 @@ class TableColumn:
     """The column that this one is a function of, where it is one."""
     codes: tuple[int, ...] = ()
     """Then the code for each code of that column."""
+    rare: tuple[int, ...] = ()
+    """Codes of the labels that few rows of the whole table have; none where a plan was made of some of its rows."""
 
     @property
     def is_in_cells(self) -> bool:
@@ -132,14 +134,17 @@ def missing_values(name: str, rows: int, /) -> PriorError:
     )
 
 
-def label_column(name: str, found: Coded, /, *, declared: Levels | None, nulls: bool) -> TableColumn:
-    """A column of labels or truth values, with the levels that occur or those that were declared."""
+def label_column(name: str, found: Coded, /, *, declared: Levels | None, nulls: bool, whole: bool) -> TableColumn:
+    """A column of labels or truth values, with the levels that occur or those that were declared.
+
+    - `whole`: Whether these are all rows, so that it is known which levels are rare.
+    """
     levels = found.levels
     if None in levels and not nulls:
         raise missing_values(name, int((found.codes == levels.index(None)).sum()))
     if declared is not None:
         levels = tuple(level for level in declared if level is not None) + (None,) * (nulls or None in declared)
-        found.among(levels, name=name)
+    rows = np.bincount(found.among(levels, name=name), minlength=len(levels))
     if len(levels) > MOST_LEVELS:
         meant = meant_as(name, levels)
         raise ArgumentError(
@@ -150,10 +155,13 @@ def label_column(name: str, found: Coded, /, *, declared: Levels | None, nulls: 
             if meant
             else f'{merging(name)} Or leave the column out of public, or write mechanism="noise".',
         )
-    return TableColumn(name=name, levels=levels)
+    rare = np.flatnonzero((rows > 0) & (rows < RARE)).tolist() if whole else ()
+    return TableColumn(name=name, levels=levels, rare=tuple(rare))
 
 
-def number_column(name: str, entries: Numbered, /, *, cells: int, ends: Bounds | None, nulls: bool) -> TableColumn:
+def number_column(
+    name: str, entries: Numbered, /, *, cells: int, ends: Bounds | None, nulls: bool, whole: bool
+) -> TableColumn:
     """A column of numbers in cells: each value of few, else heavy ones alone and the others in equal parts."""
     missing = int(np.isnan(entries.values).sum())
     if missing and not nulls:
@@ -179,6 +187,8 @@ def number_column(name: str, entries: Numbered, /, *, cells: int, ends: Bounds |
     values, counts = np.unique(there, return_counts=True)
     if entries.whole and _FEWEST_NUMBERED <= values.size == entries.values.size:
         warn_of_identifiers(name)
+    elif ends is None:
+        warn_of_values(name, Summary(counts={None: (values, counts)}, radius=0.0), whole=whole)
     edges = values[:-1] if len(values) <= cells else _edges(values, counts, there, cells)
     found = np.searchsorted(edges, there)
     starts = np.flatnonzero(np.diff(found, prepend=-1))
@@ -271,17 +281,18 @@ def learn_columns(rows: CompleteRows, request: Request, /, *, cells: int) -> Cod
     entries = rows.entries((*request.public, *request.secret), MOST_ROWS)
     nulls = request.nulls == "level"
     columns = []
+    whole = sum(counts.values()) <= MOST_ROWS
     for name in request.public:
         own, declared = entries[name], request.declared.get(name)
         if isinstance(own, Coded):
-            columns.append(label_column(name, own, declared=declared, nulls=nulls))
+            columns.append(label_column(name, own, declared=declared, nulls=nulls, whole=whole))
             continue
         if declared is not None:
             raise ArgumentError(
                 "domain", rule="(low, high) for a column of numbers", got="levels", hint="Write (low, high)."
             )
         ends = request.domain.get(name)
-        column = number_column(name, own, cells=cells, ends=ends, nulls=nulls)
+        column = number_column(name, own, cells=cells, ends=ends, nulls=nulls, whole=whole)
         columns.append(column)
     found = _coded(entries, tuple(columns), secrets, counts, request.secret)
     if np.bincount(found.groups, minlength=len(secrets)).min() == 0:

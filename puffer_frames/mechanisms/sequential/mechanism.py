@@ -13,7 +13,7 @@ from puffer_frames.certificates.fields import WholeTable
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.sentences import say, say_levels
 from puffer_frames.certificates.statement import Statement
-from puffer_frames.errors import ArgumentError, WeakGuaranteeWarning, WideNoiseWarning, warn
+from puffer_frames.errors import ArgumentError, RareLevelsWarning, WeakGuaranteeWarning, WideNoiseWarning, warn
 from puffer_frames.frames.columns import NativeFrame, check_rows, not_found
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table, is_frame, library_of, open_table, small_frame
@@ -74,14 +74,16 @@ from puffer_frames.numbers.presentation import (
     shown_names,
 )
 from puffer_frames.priors.prior import FloatArray, Secret
-from puffer_frames.priors.summary import typed
+from puffer_frames.priors.summary import RARE, typed
 from puffer_frames.scales.cautions import (
     MOVED,
     moved_text,
     size_text,
     warn_of_few_rows,
+    warn_of_marks,
     warn_of_moved,
     warn_of_strange,
+    warn_of_texts,
     warn_of_useless,
     warn_of_weakness,
 )
@@ -149,6 +151,8 @@ def _statements(plan: TableFit, release: Release) -> Iterator[Statement]:
     if learned := [one.name for one in plan.columns if one.is_in_cells or one.name not in declared]:
         yield say_levels(learned, declared)
     yield from release.said(cast(Fitted[Any], plan))
+    if rare := sum(len(column.rare) for column in plan.columns):
+        yield say("rare-levels", levels=f"{rare:,}", fewest=RARE)
     if release.batch is not None:
         yield say("table-other-rows")
     yield from _done(plan)
@@ -278,6 +282,7 @@ def check_table_plan(plan: TableFit, /) -> None:
 def _check_column(column: TableColumn, plan: TableFit) -> None:
     require(bool(column.levels) and len({*map(typed, column.levels)}) == len(column.levels), "a level twice")
     require(None not in column.levels[:-1], "a missing value that is not the last level")
+    require(set(column.rare) <= set(range(len(column.levels))), "rare levels that are none")
     if column.source is not None:
         source = next((other for other in plan.columns if other.name == column.source), None)
         require(source is not None and source.source is None, "a function of a column that is not drawn")
@@ -491,9 +496,18 @@ class FittedTable(TableFit):
         return self.kept.changed
 
     def warn(self) -> None:
-        """Warn of secrets in few rows, an epsilon that says little, and losses far above it under other networks."""
+        """Warn of secrets in few rows, levels that are no labels or rare, an epsilon that says little, losses far above
+        it under other networks, and columns of little use.
+        """
         warn_of_weakness(self.request.target, rows=self.rows)
         warn_of_few_rows(self.rows_per_secret)
+        warn_of_marks(self.rows_per_secret)
+        for column in self.columns:
+            if column.edges is None and column.name not in self.request.declared:
+                warn_of_texts(column.name, column.levels)
+            if column.rare:
+                levels = tuple(column.levels[code] for code in column.rare)
+                warn(RareLevelsWarning(levels, fewest=RARE, column=column.name))
         if self.is_far:
             epsilon = self.request.target.epsilon
             warn(
