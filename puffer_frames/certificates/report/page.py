@@ -545,7 +545,10 @@ def _use(certificate: Fields) -> list[Any]:
 def _columns(certificate: Fields) -> Section:
     caption = "In the units of each column"
     if certificate.scales:
-        caption += "; spread and error of a constant are estimated from the released values"
+        caption += (
+            "; spread and error of a constant are estimated from the released values: a bound holds with 95 % "
+            "confidence, and what is about right may be more than a half too large where rows are few"
+        )
     if certificate.changed:
         caption = "Under the fitted network. Numbers are grouped into cells; changes are counted between cells only"
     parts = [

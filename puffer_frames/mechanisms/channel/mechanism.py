@@ -12,7 +12,7 @@ from typing import ClassVar, Self, TypeVar, cast
 import numpy as np
 
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.errors import ArgumentError, CalibrationError
+from puffer_frames.errors import ArgumentError, CalibrationError, WideNoiseWarning, warn
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.summary import sorted_levels
@@ -44,6 +44,7 @@ from puffer_frames.mechanisms.channel.text import (
     channel_statements,
     prepared,
     proved_loss,
+    shifts_text,
     wider_losses,
 )
 from puffer_frames.mechanisms.file_checks import agree, check_columns, check_request, check_secrets, require, tried
@@ -196,6 +197,28 @@ class FittedChannel(ChannelFit):
             useless = [name for name, (error, constant) in errors.items() if constant and error >= NEARLY * constant]
         if useless:
             warn_of_useless(useless, hint=LARGER)
+        elif self.is_loose:
+            correlation, error = self.channel.follows
+            warn(
+                WideNoiseWarning(
+                    self.request.public,
+                    f"the released values of {{columns}} hardly follow the raw ones: over the rows of the table their "
+                    f"expected correlation is {correlation:.2f}, and their root mean squared error {error:.2f} "
+                    "standard deviations; high values may come out low",
+                    hint='Ask for a larger epsilon, leave the column out, or say mechanism="noise": its error may be '
+                    "larger, but is 0 on average.",
+                    reason="correlation",
+                )
+            )
+        if shifted := {name: of for name, of in self.shifted_columns.items() if name not in useless}:
+            warn(
+                WideNoiseWarning(
+                    tuple(shifted),
+                    f"the shares of some levels of {{columns}} are off on average ({shifts_text(shifted)})",
+                    hint=f'{LARGER} Channel(preserve="marginal") keeps the shares, and changes more labels.',
+                    reason="shares",
+                )
+            )
 
     text, figures = channel_rows, channel_figures
 
