@@ -44,7 +44,6 @@ from puffer_frames.mechanisms.channel.text import (
     channel_statements,
     prepared,
     proved_loss,
-    shifts_text,
     wider_losses,
 )
 from puffer_frames.mechanisms.file_checks import agree, check_columns, check_request, check_secrets, require, tried
@@ -55,6 +54,7 @@ from puffer_frames.mechanisms.seam import (
     NO_BOUND,
     NO_RULE,
     NOTHING_NEEDED,
+    SHIFTED,
     Compared,
     ComparedRow,
     CurvePoint,
@@ -198,24 +198,24 @@ class FittedChannel(ChannelFit):
         if useless:
             warn_of_useless(useless, hint=LARGER)
         elif self.is_loose:
-            correlation, error = self.channel.follows
             warn(
                 WideNoiseWarning(
                     self.request.public,
-                    f"the released values of {{columns}} hardly follow the raw ones: over the rows of the table their "
-                    f"expected correlation is {correlation:.2f}, and their root mean squared error {error:.2f} "
-                    "standard deviations; high values may come out low",
+                    "the released values of {columns} hardly follow the raw ones: high values may come out low",
                     hint='Ask for a larger epsilon, leave the column out, or say mechanism="noise": its error may be '
-                    "larger, but is 0 on average.",
+                    "larger, but is 0 on average. The plan has the correlation.",
                     reason="correlation",
                 )
             )
-        if shifted := {name: of for name, of in self.shifted_columns.items() if name not in useless}:
+        if shifted := {name: levels for name, (_, levels) in self.shifted_columns.items() if name not in useless}:
+            lost = sum(shifted.values())
             warn(
                 WideNoiseWarning(
                     tuple(shifted),
-                    f"the shares of some levels of {{columns}} are off on average ({shifts_text(shifted)})",
-                    hint=f'{LARGER} Channel(preserve="marginal") keeps the shares, and changes more labels.',
+                    f"the shares of some levels of {{columns}} are off by more than {SHIFTED:g} on average"
+                    + f", and {lost:,} of the levels are hardly ever released" * (lost > 0),
+                    hint=f'{LARGER} Channel(preserve="marginal") keeps the shares, and changes more labels. The plan '
+                    "has the figures.",
                     reason="shares",
                 )
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -115,11 +115,6 @@ def _measured(plan: ChannelFit, release: Release) -> Iterator[Statement]:
 
 def _lost(levels: int) -> str:
     return f", {levels:,} level{'s' * (levels > 1)} hardly ever released" * (levels > 0)
-
-
-def shifts_text(shifts: Mapping[str, tuple[float, int]], /) -> str:
-    """By how much the shares of levels are off, and how many levels are lost."""
-    return "; ".join(f"{shown(name)} by up to {shift:.2f}{_lost(lost)}" for name, (shift, lost) in shifts.items())
 
 
 def _not_covered(plan: ChannelFit, release: Release) -> Iterator[Statement]:
@@ -248,8 +243,9 @@ def _usefulness_rows(plan: ChannelFit) -> Rows:
         correlation, error = plan.channel.follows
         text = f"correlation with them {correlation:.2f}, root mean squared error {error:.2f} standard deviations"
         rows.append(("beside it", f"RELEASED VALUES HARDLY FOLLOW THE RAW ONES: {text}"))
-    if plan.shifted_columns:
-        rows.append(("beside it", f"SHARES OF SOME LEVELS ARE OFF: {shifts_text(plan.shifted_columns)}"))
+    shifts = plan.shifted_columns.items()
+    if off := [f"{shown(name)} by up to {shift:.2f}{_lost(lost)}" for name, (shift, lost) in shifts]:
+        rows.append(("beside it", f"SHARES OF SOME LEVELS ARE OFF: {'; '.join(off)}"))
     return rows
 
 

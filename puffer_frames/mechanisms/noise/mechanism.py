@@ -246,9 +246,9 @@ class FittedNoise(NoiseFit):
                 warn(
                     WideNoiseWarning(
                         (name,),
-                        f"{share:.2%} of the values of {{columns}} lie beyond the bounds that noisy values are clipped "
-                        f"to, by {away:.3g} on average: up to so much is added to their error, and plan and certificate "
-                        "have that of the noise alone",
+                        f"about {share:.2%} of the values of {{columns}} lie beyond the bounds that noisy values are "
+                        f"clipped to, by {away:.3g} on average: up to so much is added to their error, and plan and "
+                        "certificate have that of the noise alone",
                         hint="Give Layout(clip=...) the bounds of the values before the noise, or leave it out.",
                         reason="clip",
                     )

@@ -636,7 +636,7 @@ class TableFit(Fitted[CodedRows]):
                 distance=distance,
                 constant=constant,
                 shift=float(np.abs(after - before).max()),
-                times=float((high / low).max(where=high >= _NOT_RARE, initial=1.0)),
+                times=float((high / np.maximum(low, 1e-9)).max(where=high >= _NOT_RARE, initial=1.0)),
             )
         return found
 
