@@ -282,8 +282,8 @@ class ChannelFit(Fitted[Seen]):
 
     @property
     def shifted_columns(self) -> dict[str, tuple[float, int]]:
-        """Columns of labels in which the share of a level, or of all that are hardly ever released, is off by so much in a
-        release, and how many levels are hardly ever released.
+        """Columns of labels in which the share of a level, or of all that are hardly ever released, is off by so much,
+        and how many levels are hardly ever released.
         """
         names, found = self.request.public, {}
         if len(names) == 1 and self.column.codes is None:

@@ -418,8 +418,8 @@ _FEWER = (
     "Release fewer columns together, ask for a larger epsilon, or leave these columns out; the plan has each error."
 )
 _ANOTHER = (
-    'Say mechanism="channel", whose mean absolute error is never larger than that of a constant, ask for a larger '
-    "epsilon, or leave the column out."
+    'Say mechanism="channel", whose mean absolute error is never larger than that of a constant (a warning says where '
+    "its values hardly follow the raw ones), ask for a larger epsilon, or leave the column out."
 )
 
 
