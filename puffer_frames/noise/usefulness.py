@@ -76,7 +76,8 @@ def usefulness(released: FloatArray, noise: NoiseFamily | None, /, *, as_bounds:
     with np.errstate(over="ignore", invalid="ignore"):
         units = (sample - np.median(sample)) / noise.scale  # in units of the noise, about the constant
         squares = (units - units.mean()) ** 2
-        least = math.sqrt(unit.fourth_moment - unit.variance**2)  # what the squares of the noise alone vary by
+        known = unit.fourth_moment - unit.variance**2  # what the squares of the noise alone vary by
+        least = math.sqrt(known) if known < math.inf else 0.0
         variance = _with_error(squares - unit.variance, least=least, as_bound=as_bounds)
         distance = _with_error(*_distance_kernel(units, unit), as_bound=as_bounds)
         figures = [noise.scale * figure for figure in (math.sqrt(max(variance[0], 0.0)), distance[0])]
