@@ -56,6 +56,17 @@ CHANNEL_SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "A second release of this column of the same records: its guarantee rests on the randomness of the values. "
         "Only the bound under any law adds up.",
     ),
+    "channel-loose": (
+        "measured",
+        "RELEASED VALUES HARDLY FOLLOW THE RAW ONES in {columns}: over {rows}, their expected correlation is below "
+        "0.5, or their mean squared error above the variance. High values may come out low: single values and "
+        "comparisons of groups are of no use.",
+    ),
+    "channel-shares": (
+        "measured",
+        "SHARES OF LEVELS ARE OFF by more than {most}, on average over {rows}: {columns}. Counts of these levels in "
+        "the release are not those of the table.",
+    ),
     "channel-learned": (
         "not covered",
         "What the choice of the probabilities tells: they were computed from the table.{printed}",
@@ -180,6 +191,11 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "measured",
         "HARDLY ANYTHING WAS CHANGED: fewer than 1 % of the cells. The network sees next to nothing in these columns "
         "that tells the secret; what it cannot see, such as a rule over many columns together, is released as it was.",
+    ),
+    "table-idle": (
+        "measured",
+        "ATTACKERS TELL AS MUCH FROM THIS RELEASE AS FROM THE RAW COLUMNS, on rows that the network was not fitted to: "
+        "what was changed hides nothing from them.",
     ),
     "table-useless": (
         "measured",
@@ -650,7 +666,7 @@ WARNINGS = (
     *("few-rows-here", "rare-levels"),
     *("weak-epsilon", "weak-delta", "refuted", "no-noise", "without-noise", "impossible-table"),
     *("channel-reader-any", "table-exceeds", "table-few-attacked", "table-far", "table-unchanged"),
-    *("table-useless", "table-shares"),
+    *("table-idle", "table-useless", "table-shares", "channel-loose", "channel-shares"),
 )
 """Sentences that warn of a release, in the order in which they are shown."""
 

@@ -50,6 +50,10 @@ ANY_LAW_OF_ROWS = "any law of the rows"
 """What is lost on the range of the rows where the noise is for a narrower one, among the losses of wider laws."""
 _LARGEST_LOSS = 13.8
 """Beyond this the factor of odds is no figure that anybody reads."""
+ROUGHLY = (
+    "Both are estimated from the released values: a bound holds with 95 % confidence, and what is about right may be "
+    "more than a half too large where rows are few."
+)
 _FEW_COLUMNS = 4
 """With more columns than this, one line says what the noise leaves of all of them."""
 COSTS = {
@@ -239,12 +243,16 @@ def _noise_text(certificate: Fields) -> str:
     symbol = _SYMBOLS.get(certificate.noise, "scale gamma" if certificate.noise.endswith("-stable") else "scale")
     scales = ", ".join(f"{shown(name)}: {symbol} = {scale_text(certificate, name)}" for name in certificate.scales)
     errors = ", ".join(f"{shown(name)} {error:.4g}" for name, error in certificate.expected_error.items())
-    of = (
-        "noise"
-        if certificate.facts.replaced
-        else f"error{' of the values as clipped' * bool(certificate.facts.clipped)}"
-    )
+    of = f"error{' of the values as clipped' * bool(certificate.facts.clipped)}"
+    if clipped := any(is_clipped_after(certificate, name) for name in certificate.scales):
+        of = "noise before values were clipped to bounds, which may move them further"
+    of = "noise" if certificate.facts.replaced and not clipped else of
     return f"{certificate.noise}, {scales}; mean absolute {of} {errors}"
+
+
+def is_clipped_after(certificate: Fields, name: str, /) -> bool:
+    """Whether noisy values of a column were clipped: its error is then that of the noise alone."""
+    return certificate.processed.get(name, {}).get("clip") is not None
 
 
 def scale_text(certificate: Fields, name: str, /) -> str:
@@ -315,7 +323,7 @@ def _usefulness_texts(certificate: Fields) -> list[str]:
         spread, constant = found.texts
         text = (
             f"the spread{of} (standard deviation) is {spread}; their median in place of every value would have a mean "
-            f"error {constant}. Both are estimated from the released values."
+            f"error {constant}. {ROUGHLY}"
         )
         if name in certificate.useless:
             text += " The noise is larger than that error: single values are of no use; means of many may be."

@@ -46,6 +46,8 @@ _STEPS = tuple(2.0 ** (k / 2) for k in range(-4, 5))
 NO_BOUND = math.nan
 NEARLY = 0.99
 """An error of so much of a constant's is nearly that."""
+SHIFTED = 0.05
+"""There is a warning where the share of a level is off by more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

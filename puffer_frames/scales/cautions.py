@@ -145,6 +145,14 @@ def share_at_ends(summary: Summary, bounds: Bounds, /) -> float:
     return float(counts[(values <= low) | (values >= high)].sum() / counts.sum())
 
 
+def beyond_bounds(summary: Summary, bounds: Bounds, /) -> tuple[float, float]:
+    """Share of the rows whose value lies beyond the bounds, and by how much on average."""
+    values, counts = _pooled(summary)
+    away = np.maximum(np.maximum(bounds[0] - values, values - bounds[1]) - summary.radius, 0.0)
+    rows = int(counts[away > 0].sum())
+    return rows / int(counts.sum()), float(counts @ away) / rows if rows else 0.0
+
+
 def moved_text(share: float | None, /) -> str:
     """What a plan says of the values beyond a domain."""
     most = "" if share is None else f", in at most {math.ceil(1e4 * share) / 100:g} % of the rows"

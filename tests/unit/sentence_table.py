@@ -15,6 +15,7 @@ DRIFTED = (
     "batch of rows",
     "batch of rows that drifted",
 )
+SHIFTED = ("labels, brittle", "labels, brittle mapping", "two columns of labels, channel, declared")
 NO_NOISE = ("release, no noise", "release, remap of no noise", WRONG)
 
 
@@ -287,6 +288,8 @@ TABLE = {
     "channel-rows": lambda c, name: channel(c) and not isinstance(c["public"], str),
     "channel-exact": lambda c, name: channel(c),
     "channel-learned": lambda c, name: channel(c),
+    "channel-loose": lambda c, name: False,
+    "channel-shares": lambda c, name: name in SHIFTED,
     "channel-draw": lambda c, name: channel(c),
     "channel-radius": lambda c, name: channel(c) and some_radius(c) and believed(c),
     "channel-cap": lambda c, name: channel(c) and options(c).cap is not None,

@@ -157,6 +157,19 @@ def test_figures_that_are_called_bounds_are_above_the_truth():
     assert below.max() <= 8  # two standard errors: 2.3 of 100
 
 
+@pytest.mark.parametrize("rows", [80, 600])
+def test_bounds_of_a_spread_that_noise_hides_hold_at_95_percent(rows):
+    """One in eight was below the spread: samples with few far values have a small variance and a small error of it."""
+    values = RNG_OF_USEFULNESS.normal(0, 3.3, rows)
+    below, about, times = 0, [], 400
+    for _ in range(times):
+        found = usefulness(values + RNG_OF_USEFULNESS.laplace(scale=4.0, size=rows), WORDS["laplace"].at(4.0))
+        below += found.spread_is_bound and found.spread < values.std()
+        about += [] if found.spread_is_bound else [found.spread / values.std()]
+    assert below <= 0.05 * times
+    assert not about or np.median(about) < 1.7
+
+
 # How far two samples are apart, and what of it may be chance.
 SAMPLES = st.lists(st.integers(-5, 5), min_size=1, max_size=30)
 

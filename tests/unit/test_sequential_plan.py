@@ -312,7 +312,10 @@ def test_what_to_do_next_is_said_where_something_stands_out(plan, people):
         names = sorted(plan.kept.changed, key=lambda name: -plan.kept.changed[name])[:3]
         assert f"Leave out {', '.join(names)}," in dict(table_rows(plan.fitted))["next"]
         patch.setattr(fitted.HeldOut, "best", (0.99, 0.99))
-        assert "do not publish" in dict(table_rows(plan.fitted))["next"]
+        patch.setattr(fitted.HeldOut, "shown", 0.0)
+        assert ("Do not publish" in dict(table_rows(plan.fitted))["next"]) == plan.fitted.is_idle
+        patch.setattr(fitted.HeldOut, "shown", 0.5)
+        assert "Do not publish" in dict(table_rows(plan.fitted))["next"]
 
 
 def test_what_is_far_from_epsilon_is_refused(people):
@@ -645,6 +648,47 @@ def test_columns_that_a_constant_is_nearer_to_and_shares_that_are_off_are_warned
     assert not found
     assert not plan.useless_columns
     assert "ONE CONSTANT" not in str(plan)
+
+
+def test_levels_that_come_twice_as_often_are_warned_of():
+    """Of 2 % that said yes 4 % were made, which is off by less than 0.05."""
+    rng, rows = np.random.default_rng(0), 1200
+    first = rng.random(rows) < 0.5
+    frame = pd.DataFrame(
+        {
+            "group": np.where(first, "a", "b"),
+            "job": np.where(rng.random(rows) < 0.3 + 0.3 * first, "x", rng.choice(["p", "q", "r"], rows)),
+            "rare": np.where(rng.random(rows) < 0.03, "yes", "no"),
+            "free": rng.choice(["p", "q", "r"], rows),
+        }
+    )
+    with pytest.warns(WideNoiseWarning, match="by a factor of more than 1.5"):
+        plan = calibrate(frame, **asked(epsilon=0.5, mechanism=Sequential(contexts=2, holdout=0.0)))
+    change = plan.changes["rare"]
+    assert change.shift < 0.05 < 1.5 < change.times
+    assert f"by a factor of {change.times:.1f}" in " ".join(str(plan).split())
+    yes = np.mean([(plan.release(frame, rng=k)["rare"] == "yes").mean() for k in range(5)])
+    assert abs(yes / (frame["rare"] == "yes").mean() - change.times) < 0.3
+    assert plan.changes["free"].times < 1.5
+
+
+def test_a_release_that_hides_nothing_from_attackers_is_warned_of(people):
+    """Plans said not to publish it, but no warning or certificate did, and of columns that tell nothing, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitted, "REFUSED", 100.0)
+        plan = calibrate(people, **asked(mechanism=Sequential(contexts=2, components=1), nulls="level"))
+    telling = replace(plan.held, raw=tuple(0.0 for _ in plan.held.raw))
+    for held, changed in ((telling, 0.5), (telling, 0.0), (replace(telling, raw=(1.0, 1.0)), 0.5)):
+        shares = dict.fromkeys(plan.kept.changed, changed)
+        own = replace(plan.fitted, held=held, kept=replace(plan.kept, changed=shares))
+        idle = max(held.raw) == 0 and bool(changed or held.shown >= 0.01)
+        assert own.is_idle == idle
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            own.warn()
+        assert any("as well as from the raw columns" in str(each.message) for each in caught) == idle
+        assert ("as well as from the raw columns" in " ".join(str(row) for row in own.text(None))) == idle
+        assert ("table-idle" in {each.key for each in _measured(own, own=True)}) == idle
 
 
 def test_a_missing_value_is_no_constant_for_numbers(people):

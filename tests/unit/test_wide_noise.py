@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import kstest
 
 import puffer_frames
-from puffer_frames import Channel, Noise, Unit, WideNoiseWarning, certificate_of, load_plan
+from puffer_frames import Channel, Layout, Noise, Unit, WideNoiseWarning, certificate_of, load_plan
 from puffer_frames.core import Prior
 from puffer_frames.mechanisms.noise import rows_seen
 from puffer_frames.priors.law_set import is_refuted
@@ -52,7 +52,7 @@ def test_a_constant_that_is_nearer_is_warned_of_by_column():
 
 
 def test_the_hint_of_a_useless_column_works():
-    options = {"secret": "group", "public": "score", "epsilon": 0.2}
+    options = {"secret": "group", "public": "score", "epsilon": 0.7}
     plan, found = warned(lambda: PEOPLE.puffer.calibrate(**options))
     assert 'mechanism="channel"' in str(found["constant"])
     channel = PEOPLE.puffer.calibrate(mechanism="channel", **options).channels["score"]
@@ -221,7 +221,61 @@ def test_a_column_that_a_joint_channel_makes_constant_is_warned_of():
     plan, found = warned(lambda: frame.puffer.calibrate(**asked, epsilon=0.02))
     assert plan.release(frame)["one"].nunique() == 1
     assert found["constant"].columns == ("one",)
-    assert not warned(lambda: frame.puffer.calibrate(**asked, epsilon=1.0))[1]
+    assert "constant" not in warned(lambda: frame.puffer.calibrate(**asked, epsilon=1.0))[1]
+
+
+def test_a_channel_whose_values_do_not_follow_the_raw_ones_is_warned_of_and_not_advised():
+    """Of two normals it released high values as low ones, and the noise's warning had advised it."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"s": GROUP, "x": rng.normal(size=ROWS) + 1.5 * (GROUP == "a")})
+    asked = {"secret": "s", "public": "x"}
+    plan, found = warned(lambda: frame.puffer.calibrate(**asked, epsilon=0.3, mechanism="channel"))
+    assert found["correlation"].columns == ("x",)
+    correlation, error = plan.channels["x"].follows
+    released = [plan.release(frame, rng=k)["x"] for k in range(20)]
+    spread = frame["x"].std()
+    assert abs(np.mean([each.corr(frame["x"]) for each in released]) - correlation) < 0.05
+    assert abs(np.mean([((each - frame["x"]) ** 2).mean() ** 0.5 / spread for each in released]) - error) < 0.05
+    certificate = certificate_of(plan.release(frame))
+    assert "channel-loose" in certificate.warnings
+    assert "HARDLY FOLLOW" in str(plan)
+    assert "HARDLY FOLLOW" in str(certificate)
+    assert "channel" not in str(warned(lambda: frame.puffer.calibrate(**asked, epsilon=0.3))[1]["constant"])
+    assert not warned(lambda: frame.puffer.calibrate(**asked, epsilon=2.0, mechanism="channel"))[1]
+
+
+def test_a_channel_of_labels_whose_shares_are_off_is_warned_of():
+    """Of twelve months by job four were left, and nothing was said."""
+    rng = np.random.default_rng(0)
+    place = rng.integers(0, 6, 3000)
+    pet = np.where(rng.random(3000) < 0.5, 2 * place + rng.integers(0, 2, 3000), rng.integers(0, 12, 3000))
+    frame = pd.DataFrame({"s": np.array(list("abcdef"))[place], "pet": np.array(list("ABCDEFGHIJKL"))[pet]})
+    asked = {"secret": "s", "public": "pet"}
+    plan, found = warned(lambda: frame.puffer.calibrate(**asked, epsilon=0.5))
+    released = plan.release(frame, rng=0)["pet"]
+    before, after = (column.value_counts(normalize=True) for column in (frame["pet"], released))
+    assert set(found) == {"shares"}
+    shift, lost = plan.fitted.shifted_columns["pet"]
+    assert shift > 0.05
+    assert lost == len(before) - len(after) > 0
+    certificate = certificate_of(plan.release(frame))
+    assert certificate.warnings == ("channel-shares",)
+    assert f"{lost} levels hardly ever released" in " ".join(str(certificate).split())
+    kept, found = warned(lambda: frame.puffer.calibrate(**asked, epsilon=0.5, mechanism=Channel(preserve="marginal")))
+    assert "shares" not in found
+    assert not kept.fitted.shifted_columns
+
+
+def test_bounds_after_the_noise_that_values_lie_beyond_are_warned_of():
+    """Every value became 1,000, and plan, certificate and page said an error of some units."""
+    asked = {"secret": "group", "public": "score", "epsilon": 1.0, "mechanism": "noise"}
+    _, found = warned(lambda: PEOPLE.puffer.privatize(layout=Layout(clip=(1000, 2000)), **asked))
+    assert "100.00%" in str(found["clip"])
+    assert f"by {(1000 - PEOPLE['score']).mean():.3g} on average" in str(found["clip"])
+    released, found = warned(lambda: PEOPLE.puffer.privatize(layout=Layout(clip=(0, 10)), **asked))
+    assert "clip" not in found
+    said = " ".join(str(certificate_of(released)).split())
+    assert "mean absolute noise before values were clipped" in said
 
 
 def test_which_constant_is_said():

@@ -565,7 +565,11 @@ def _use(certificate: Fields) -> list[Any]:
 def _columns(certificate: Fields) -> Section:
     caption = "In the units of each column"
     if certificate.scales:
-        caption += "; spread and error of a constant, one value in place of all, are estimated from the released values"
+        caption += (
+            "; spread and error of a constant, one value in place of all, are estimated from the released values: a "
+            "bound holds with 95 % confidence, and what is about right may be more than a half too large where rows are "
+            "few"
+        )
     if certificate.changed:
         caption = (
             "Under the fitted network. Where numbers are grouped into cells, changes are counted between cells only"

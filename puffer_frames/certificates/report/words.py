@@ -259,8 +259,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     "instead-channel": (
         "said",
         'Or take a channel, mechanism="channel": values become other ones of the column at random, and the mean error '
-        "is never larger than that of a constant. Bins, such as ages in groups of ten years, change less often than "
-        "exact values.",
+        "is never larger than that of a constant; a warning says where they hardly follow the raw ones. Bins, such as "
+        "ages in groups of ten years, change less often than exact values.",
     ),
     "instead-epsilon": (
         "said",

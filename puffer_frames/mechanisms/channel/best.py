@@ -136,6 +136,9 @@ def chosen_outputs(problem: Problem, count: int, /) -> list[int]:
 
 
 CountsArgument = Mapping[Secret, ArrayLike]
+FOLLOWS = 0.5
+"""Released values that spread as the raw ones do, at a smaller correlation, are further off than the mean: their mean
+squared error is 2 (1 - correlation) variances."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,6 +201,30 @@ class FoundChannel:
         matrix, shares = self.matrix, self.problem.pooled.reshape(-1, len(self.inputs)).sum(axis=0)
         stays = [matrix[k, places[level]] if level in places else 0.0 for k, level in enumerate(self.inputs)]
         return float(shares @ np.array(stays)) / float(shares.sum())
+
+    @property
+    def follows(self) -> tuple[float, float]:
+        """Correlation of released numbers with the raw ones under the pooled law, and their root mean squared error in
+        standard deviations of that law; of cells by their medians.
+        """
+        raw, released = (np.array(levels, dtype=np.float64) for levels in (self.inputs, self.outputs))
+        middle, unit = raw.mean(), float(np.ptp(raw)) or 1.0  # squares of huge and tiny values stay in range
+        raw, released = (raw - middle) / unit, (released - middle) / unit
+        joint = self.problem.pooled.reshape(-1, raw.size).sum(axis=0)[:, None] * self.matrix
+        joint /= joint.sum()
+        shares, after = joint.sum(axis=1), joint.sum(axis=0)
+        raw, released = raw - shares @ raw, released - shares @ raw
+        spread, error = float(shares @ raw**2), float((joint * (raw[:, None] - released) ** 2).sum())
+        other = float(after @ (released - after @ released) ** 2)
+        if not spread:
+            return 1.0, 0.0
+        return float(raw @ joint @ released) / math.sqrt(spread * other) if other else 0.0, math.sqrt(error / spread)
+
+    @property
+    def is_loose(self) -> bool:
+        """Whether released numbers hardly follow the raw ones."""
+        correlation, error = self.follows
+        return correlation < FOLLOWS or error > 1
 
     @property
     def errors(self) -> dict[Secret, float]:
@@ -478,8 +505,10 @@ _CELLS = 12
 """A channel of so few cells is found in a tenth of a second, and its error bounds that of a finer one."""
 
 
-def error_in_few_cells(summary: Summary, target: Target, /, *, pairs: Pairs, most: float) -> float:
-    """The error of a channel of a few cells that loses less than `most` under any law; infinite where there is none."""
+def error_in_few_cells(summary: Summary, target: Target, /, *, pairs: Pairs, most: float = math.inf) -> float:
+    """The error of a channel of a few cells that loses less than `most` under any law; infinite where there is none, or
+    none whose released values follow the raw ones.
+    """
     options, middles = Channel(cells=_CELLS), summary.at_middles()
     if options.cap is None or most <= options.cap:
         return math.inf
@@ -487,6 +516,7 @@ def error_in_few_cells(summary: Summary, target: Target, /, *, pairs: Pairs, mos
     column = in_cells(middles, values, options)
     laws = empirical_laws(column.counts, options)
     try:
-        return find((laws,), column, target=target, pairs=pairs, options=options).expected_error
+        found = find((laws,), column, target=target, pairs=pairs, options=options)
     except CalibrationError:
         return math.inf
+    return math.inf if found.is_loose else found.expected_error

@@ -21,19 +21,20 @@ from puffer_frames.mechanisms.channel.problem import (
     MOST_MERGED,
     InputColumn,
     LevelTable,
+    cost_word,
     known_numbers,
     label_column,
     number_column,
     tuple_column,
 )
 from puffer_frames.mechanisms.request import Request
-from puffer_frames.mechanisms.seam import Fitted, named_secrets
+from puffer_frames.mechanisms.seam import SHIFTED, Fitted, named_secrets
 from puffer_frames.noise.adding import Draw, Levels
 from puffer_frames.noise.channel import ChannelTable, JointLevels, LabelChannel, NumberChannel
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.priors.pairs import Pairs, by_column, check_pairs, pairs_within
-from puffer_frames.priors.prior import Secret
-from puffer_frames.priors.summary import Level, LevelCounts, Summary, joint_levels
+from puffer_frames.priors.prior import FloatArray, Secret
+from puffer_frames.priors.summary import Level, LevelCounts, Summary, joint_levels, typed
 from puffer_frames.scales.cautions import (
     warn_of_few_rows,
     warn_of_marks,
@@ -45,6 +46,8 @@ from puffer_frames.scales.cautions import (
 from puffer_frames.scales.learned import ROOT_WORDS
 
 CONFIDENCE = 0.95
+_SELDOM = 0.1
+"""A level that comes less than so many times as often is hardly ever released."""
 _NOTHING = 1e-12
 """Rows that are changed, as a share of all, where a channel is not needed."""
 
@@ -271,6 +274,33 @@ class ChannelFit(Fitted[Seen]):
             found[name] = float(shares @ (matrix * changed).sum(axis=1)), 1.0 - most
         return found
 
+    @property
+    def is_loose(self) -> bool:
+        """Whether it is a column of numbers, as such, whose released values hardly follow the raw ones."""
+        numbers = len(self.request.public) == 1 and self.column.codes is None
+        return numbers and cost_word(self.column.levels, self.options.cost) == "absolute" and self.channel.is_loose
+
+    @property
+    def shifted_columns(self) -> dict[str, tuple[float, int]]:
+        """Columns of labels in which the share of a level, or of all that are hardly ever released, is off by so much,
+        and how many levels are hardly ever released.
+        """
+        names, found = self.request.public, {}
+        if len(names) == 1 and self.column.codes is None:
+            return {}
+        before = self.column.pooled / self.column.pooled.sum()
+        sides = (self.column.levels, before), (self.channel.outputs, before @ self.channel.matrix)
+        for k, name in enumerate(names):
+            raw, released = (
+                _summed([cast(Levels, level)[k] if len(names) > 1 else level for level in levels], shares)
+                for levels, shares in sides
+            )
+            lost = {level: share - released.get(level, 0.0) for level, share in raw.items()}
+            seldom = [lost[level] for level, share in raw.items() if released.get(level, 0.0) < _SELDOM * share]
+            if (shift := max(sum(seldom), *map(abs, lost.values()))) > SHIFTED:
+                found[name] = shift, len(seldom)
+        return found
+
     def keyed(self, key: ReleaseKey, /) -> tuple[Draw, ...]:
         """What a release does to the columns: one draw, for several columns together.
 
@@ -336,6 +366,14 @@ def _require_change(channel: FoundChannel, request: Request, *, in_cells: bool) 
             got=f"values that are already private at epsilon {target.epsilon:g} and delta {target.delta:g}",
             hint="Try a smaller epsilon, or say allow_zero_noise=True to release the values as they are.",
         )
+
+
+def _summed(levels: Sequence[Level], shares: FloatArray) -> dict[tuple[type, Level], float]:
+    """The share of each level."""
+    found = dict.fromkeys(map(typed, levels), 0.0)
+    for level, share in zip(levels, shares.tolist(), strict=True):
+        found[typed(level)] += share
+    return found
 
 
 def radius_words(options: Channel, secrets: Sequence[Secret], /) -> str | None:

@@ -12,7 +12,7 @@ from typing import ClassVar, Self, TypeVar, cast
 import numpy as np
 
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.errors import ArgumentError, CalibrationError
+from puffer_frames.errors import ArgumentError, CalibrationError, WideNoiseWarning, warn
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.summary import sorted_levels
@@ -54,6 +54,7 @@ from puffer_frames.mechanisms.seam import (
     NO_BOUND,
     NO_RULE,
     NOTHING_NEEDED,
+    SHIFTED,
     Compared,
     ComparedRow,
     CurvePoint,
@@ -196,6 +197,28 @@ class FittedChannel(ChannelFit):
             useless = [name for name, (error, constant) in errors.items() if constant and error >= NEARLY * constant]
         if useless:
             warn_of_useless(useless, hint=LARGER)
+        elif self.is_loose:
+            warn(
+                WideNoiseWarning(
+                    self.request.public,
+                    "the released values of {columns} hardly follow the raw ones: high values may come out low",
+                    hint='Ask for a larger epsilon, leave the column out, or say mechanism="noise": its error may be '
+                    "larger, but is 0 on average. The plan has the correlation.",
+                    reason="correlation",
+                )
+            )
+        if shifted := {name: levels for name, (_, levels) in self.shifted_columns.items() if name not in useless}:
+            lost = sum(shifted.values())
+            warn(
+                WideNoiseWarning(
+                    tuple(shifted),
+                    f"the shares of some levels of {{columns}} are off by more than {SHIFTED:g} on average"
+                    + f", and {lost:,} of the levels are hardly ever released" * (lost > 0),
+                    hint=f'{LARGER} Channel(preserve="marginal") keeps the shares, and changes more labels. The plan '
+                    "has the figures.",
+                    reason="shares",
+                )
+            )
 
     text, figures = channel_rows, channel_figures
 

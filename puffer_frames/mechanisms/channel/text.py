@@ -16,7 +16,7 @@ from puffer_frames.certificates.text import COSTS, odds_of
 from puffer_frames.loss.outcome import Verification, measured_text
 from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit
 from puffer_frames.mechanisms.channel.problem import cost_word
-from puffer_frames.mechanisms.seam import ColumnError, Compared, PlanFigures, Release, loss_of, rows_text
+from puffer_frames.mechanisms.seam import SHIFTED, ColumnError, Compared, PlanFigures, Release, loss_of, rows_text
 from puffer_frames.numbers.presentation import (
     Rows,
     at_most,
@@ -27,6 +27,7 @@ from puffer_frames.numbers.presentation import (
     pairs_text,
     plain,
     rounded_up,
+    shown,
     shown_names,
     upper_text,
 )
@@ -39,7 +40,7 @@ SOURCE = "linear program, verified in integers: docs/theory.md, section 16"
 
 def channel_statements(plan: ChannelFit, release: Release, /) -> tuple[Statement, ...]:
     """What the guarantee rests on and leaves out."""
-    parts = (_assumed, _proved, _not_covered, _done)
+    parts = (_assumed, _proved, _measured, _not_covered, _done)
     return tuple(statement for part in parts for statement in part(plan, release))
 
 
@@ -102,6 +103,18 @@ def _wider_text(plan: ChannelFit, release: Release) -> str:
         largest = odds_of(rounded_up(plan.largest_loss, digits=2))
         return f"{population}delta at most {losses['population']:g} {at}; under any law of these levels: {largest}"
     return f"{population}{odds_of(losses['population'])}; under any law of these levels: {odds_of(losses['any law'])}"
+
+
+def _measured(plan: ChannelFit, release: Release) -> Iterator[Statement]:
+    what = f"the rows of the table{' of the plan' * (release.batch is not None)}"
+    if plan.is_loose:
+        yield say("channel-loose", columns=shown_names(plan.request.public), rows=what)
+    if shifts := [f"{shown(name)}{_lost(lost)}" for name, (_, lost) in plan.shifted_columns.items()]:
+        yield say("channel-shares", rows=what, columns="; ".join(shifts), most=f"{SHIFTED:g}")
+
+
+def _lost(levels: int) -> str:
+    return f", {levels:,} level{'s' * (levels > 1)} hardly ever released" * (levels > 0)
 
 
 def _not_covered(plan: ChannelFit, release: Release) -> Iterator[Statement]:
@@ -204,6 +217,7 @@ def channel_rows(plan: ChannelFit, compared: Compared | None, /) -> Rows:
         *_readers(plan),
         ("expected error", f"{channel.expected_error:.6g} ({_unit(plan)})"),
         *_moved_rows(plan),
+        *_usefulness_rows(plan),
         ("beside it", f"{_constant(plan)} in place of every value {channel.constant_error:.6g}; {_bound(plan)}"),
         ("unchanged", f"a {'cell' if plan.column.in_cells else 'level'} with probability {channel.unchanged:.4g}"),
     ]
@@ -219,6 +233,19 @@ def channel_rows(plan: ChannelFit, compared: Compared | None, /) -> Rows:
     rows.append(("loss", _loss_text(plan)))
     rows.append(("rows", rows_text(plan.rows_per_secret)))
     rows.append(("levels", _levels_text(plan)))
+    return rows
+
+
+def _usefulness_rows(plan: ChannelFit) -> Rows:
+    """What the error alone does not tell."""
+    rows = []
+    if plan.is_loose:
+        correlation, error = plan.channel.follows
+        text = f"correlation with them {correlation:.2f}, root mean squared error {error:.2f} standard deviations"
+        rows.append(("beside it", f"RELEASED VALUES HARDLY FOLLOW THE RAW ONES: {text}"))
+    shifts = plan.shifted_columns.items()
+    if off := [f"{shown(name)} by up to {shift:.2f}{_lost(lost)}" for name, (shift, lost) in shifts]:
+        rows.append(("beside it", f"SHARES OF SOME LEVELS ARE OFF: {'; '.join(off)}"))
     return rows
 
 

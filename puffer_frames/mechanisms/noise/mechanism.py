@@ -55,7 +55,7 @@ from puffer_frames.numbers.presentation import Rows
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Summary
-from puffer_frames.scales.cautions import LARGER, warn_of_useless
+from puffer_frames.scales.cautions import LARGER, MOVED, beyond_bounds, warn_of_useless
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import ANY_LAW, POPULATION
 from puffer_frames.scales.drift import joint_leanings, leanings, strata_leanings
@@ -232,11 +232,27 @@ class FittedNoise(NoiseFit):
         return unproved_beliefs(self, seen, own_rows=own_rows) if left_out else ()
 
     def check_asked(self, asked: RowsRequest, /) -> None:
-        """Raise ArgumentError for words of `publish`: the certificate of noise says what may be said."""
+        """Raise ArgumentError for words of `publish`: the certificate of noise says what may be said.
+
+        Warns of bounds after the noise that raw values lie beyond.
+        """
         if asked.publish:
             raise ArgumentError(
                 "publish", rule="given with a channel", got=repr(asked.publish[0]), hint="Leave it out."
             )
+        for name in asked.bounds.keys() & self.scales:
+            share, away = beyond_bounds(self.summaries[name], asked.bounds[name])
+            if share > MOVED:
+                warn(
+                    WideNoiseWarning(
+                        (name,),
+                        f"about {share:.2%} of the values of {{columns}} lie beyond the bounds that noisy values are "
+                        f"clipped to, by {away:.3g} on average: up to so much is added to their error, and plan and "
+                        "certificate have that of the noise alone",
+                        hint="Give Layout(clip=...) the bounds of the values before the noise, or leave it out.",
+                        reason="clip",
+                    )
+                )
 
     def originals(self, rows: CompleteRows, /) -> Mapping[str, FloatArray] | None:
         """The values of each column before the noise, as the noise is added to them."""
@@ -339,17 +355,17 @@ def _refuse_levels(request: Request) -> None:
         raise ArgumentError("domain", rule="(low, high) beside noise", got="a list of levels", hint=hint)
 
 
-_FEWEST, _HALF = 50, 0.5
-"""With fewer rows, or noise with less than half the error of a constant, no channel is looked for."""
+_FEWEST, _HALF, _THIRD = 50, 0.5, 1 / 3
+"""With fewer rows no channel is looked for; where noise has less than half the error of a constant, only one with less
+than a third of the error of the noise."""
 
 
 def warn_of_wide_noise(plan: NoiseFit, /) -> None:
     """Warn of columns that a constant is nearer to, and of noise that a fitted model, or its mechanism, makes wide."""
     useless, several = plan.useless_columns(), len(plan.choices) > 1
     if useless:
-        warn_of_useless(
-            useless, listed=plan.lists_some, hint=_FEWER if several else _ANOTHER if plan.request.one_draw else LARGER
-        )
+        another = not several and plan.request.one_draw and _channel_error(plan) < math.inf
+        warn_of_useless(useless, listed=plan.lists_some, hint=_FEWER if several else _ANOTHER if another else LARGER)
     elif not several and _is_default(plan) and _is_beaten(plan):
         warn(
             WideNoiseWarning(
@@ -401,7 +417,10 @@ def _warn_of_strata(plan: NoiseFit, strata: StrataChoices, names: Sequence[str])
 _FEWER = (
     "Release fewer columns together, ask for a larger epsilon, or leave these columns out; the plan has each error."
 )
-_ANOTHER = 'Say mechanism="channel", whose error is never larger, ask for a larger epsilon, or leave the column out.'
+_ANOTHER = (
+    'Say mechanism="channel", whose mean absolute error is never larger than that of a constant (a warning says where '
+    "its values hardly follow the raw ones), ask for a larger epsilon, or leave the column out."
+)
 
 
 def _is_default(plan: NoiseFit) -> bool:
@@ -413,14 +432,18 @@ def _is_default(plan: NoiseFit) -> bool:
 
 def _is_beaten(plan: NoiseFit) -> bool:
     """Whether a channel of a few cells has a smaller error and a stronger guarantee; then a finer one has, too."""
-    (figures,), (summary,) = plan.column_errors(), plan.summaries.values()
-    if figures.error <= _HALF * figures.constant:
-        return False
+    (figures,) = plan.column_errors()
     anything = next(iter(plan.choices.values())).wider.get(ANY_LAW)
     if anything is None:
         return False
-    least = error_in_few_cells(summary, plan.request.target, pairs=plan.pairs, most=anything.pure_loss.lower)
-    return least < figures.error
+    share = 1.0 if figures.error > _HALF * figures.constant else _THIRD
+    return _channel_error(plan, most=anything.pure_loss.lower) < share * figures.error
+
+
+def _channel_error(plan: NoiseFit, *, most: float = math.inf) -> float:
+    """The error of a channel of a few cells in place of the noise; infinite where its values are of no use."""
+    (summary,) = plan.summaries.values()
+    return error_in_few_cells(summary, plan.request.target, pairs=plan.pairs, most=most)
 
 
 def _verdict(choice: Choice, target: Target) -> str:

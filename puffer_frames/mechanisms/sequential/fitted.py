@@ -15,7 +15,7 @@ from puffer_frames.errors import CalibrationError
 from puffer_frames.mechanisms.channel.problem import Law, Problem
 from puffer_frames.mechanisms.channel.program import exp_below, in_integers, solve
 from puffer_frames.mechanisms.request import Request
-from puffer_frames.mechanisms.seam import Fitted
+from puffer_frames.mechanisms.seam import SHIFTED, Fitted
 from puffer_frames.mechanisms.sequential.columns import CodedRows, TableColumn, secret_levels
 from puffer_frames.mechanisms.sequential.law import (
     NetworkLaw,
@@ -344,15 +344,19 @@ _WIDE = 100
 """Tables of more columns have few trees, too: the information of each pair of columns is computed for each tree."""
 _SIMULATED, _FEW_SIMULATED = 60_000, 20_000
 """Rows that contexts and base tables are found from; of small tables fewer."""
-SHIFTED = 0.05
-"""There is a warning where the share of a level is off by more."""
 MOST_NAMED = 6
 """Secrets that a sentence names."""
+TIMES, _NOT_RARE = 1.5, 0.02
+"""There is a warning, too, where a level that is so large a share of the table or of a release comes so many times as
+often in one of them as in the other."""
 _FARTHER, _ERRORS = 0.05, 3.0
 """A constant is nearer where numbers move by so much more, or a share of labels changes that is larger by so many of
 its standard errors."""
 _UNCHANGED = 0.01
 """A release in which fewer cells are others is nearly the table itself."""
+_MANY, _CLEARLY = 0.1, 0.01
+"""Cells that are changed in vain, and a loss that an attacker shows: where nothing tells the secret, attacks on a
+release and on the raw columns are equally good by chance."""
 WARNED, REFUSED = 1.5, 2.0
 """If 99 % of the losses under a refit of the network exceed this many times epsilon, there is a warning, or an error.
 """
@@ -380,6 +384,13 @@ class Change:
     cells' values to their median, of rows that are numbers before and after."""
     shift: float
     """By how much the share of a level or cell differs in a release, the largest of all."""
+    times: float
+    """So many times as often, or as seldom, a level or cell that is not rare comes in a release, the most of all."""
+
+    @property
+    def is_shifted(self) -> bool:
+        """Whether counts of a level in a release are far from those of the table."""
+        return self.shift > SHIFTED or self.times > TIMES
 
     @property
     def is_useless(self) -> bool:
@@ -575,6 +586,16 @@ class TableFit(Fitted[CodedRows]):
         return self.held is not None and self.held.shown > self.request.target.epsilon
 
     @property
+    def is_idle(self) -> bool:
+        """Whether attackers tell as much from a release as from the raw columns, though it changes much, or they are
+        better than chance.
+        """
+        held, changed = self.held, self.kept.changed
+        if held is None or max(held.best) < max(held.raw):
+            return False
+        return sum(changed.values()) > _MANY * len(changed) or held.shown >= _CLEARLY
+
+    @property
     def unattacked(self) -> tuple[Secret, ...]:
         """Secrets that no attack was tried on: too few of their rows were held out."""
         tried = () if self.held is None else self.held.secrets
@@ -600,6 +621,7 @@ class TableFit(Fitted[CodedRows]):
             by_secret = (joint * (codes[:, None] != codes)).sum(axis=(1, 2))
             mean = np.tensordot(shares, joint, 1)
             before, after = (np.bincount(codes, mean.sum(axis=axis)) for axis in (1, 0))
+            low, high = np.minimum(before, after), np.maximum(before, after)
             distance, constant = None, 1.0 - float(before.max())
             if column.edges is not None:
                 values = np.array(column.levels, dtype=np.float64)[codes]
@@ -614,6 +636,7 @@ class TableFit(Fitted[CodedRows]):
                 distance=distance,
                 constant=constant,
                 shift=float(np.abs(after - before).max()),
+                times=float((high / np.maximum(low, 1e-9)).max(where=high >= _NOT_RARE, initial=1.0)),
             )
         return found
 
@@ -623,9 +646,9 @@ class TableFit(Fitted[CodedRows]):
         return tuple(name for name, change in self.changes.items() if change.is_useless)
 
     @property
-    def shifted_columns(self) -> Mapping[str, float]:
-        """Columns in which the share of some level is another one in a release, by so much."""
-        return {name: change.shift for name, change in self.changes.items() if change.shift > SHIFTED}
+    def shifted_columns(self) -> Mapping[str, Change]:
+        """Columns in which the share of some level is another one in a release."""
+        return {name: change for name, change in self.changes.items() if change.is_shifted}
 
     def draw(self, key: ReleaseKey, /) -> TableDraw:
         """What a release does to the rows."""

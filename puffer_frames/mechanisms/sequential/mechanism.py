@@ -23,6 +23,7 @@ from puffer_frames.mechanisms.file_checks import check_columns, check_request, c
 from puffer_frames.mechanisms.request import Request, RowsRequest, lean_request
 from puffer_frames.mechanisms.seam import (
     NO_RULE,
+    SHIFTED,
     ColumnError,
     Compared,
     ComparedRow,
@@ -47,7 +48,7 @@ from puffer_frames.mechanisms.sequential.fitted import (
     LEAST_SHARE,
     MOST_HELD,
     MOST_NAMED,
-    SHIFTED,
+    TIMES,
     WARNED,
     TableFit,
     below,
@@ -164,6 +165,8 @@ def _measured(plan: TableFit, *, own: bool) -> Iterator[Statement]:
         yield say("table-far", tail=f"{plan.worst_tail:.3g}", more=plan.more_beliefs, step=plan.smaller_step)
     if plan.is_unchanged:
         yield say("table-unchanged")
+    if plan.is_idle:
+        yield say("table-idle")
     if plan.useless_columns:
         yield say("table-useless", columns=shown_names(plan.useless_columns))
     if plan.shifted_columns:
@@ -209,7 +212,14 @@ def _measured(plan: TableFit, *, own: bool) -> Iterator[Statement]:
 
 
 def _shifts(plan: TableFit) -> str:
-    return ", ".join(f"{shown(name)} by up to {shift:.2f}" for name, shift in plan.shifted_columns.items())
+    return ", ".join(
+        f"{shown(name)} by up to {own.shift:.2f}" + f" (one by {_factor(own.times)})" * (own.times > TIMES)
+        for name, own in plan.shifted_columns.items()
+    )
+
+
+def _factor(times: float) -> str:
+    return f"a factor of {times:.1f}" if times < _LARGE_FACTOR else f"a factor above {_LARGE_FACTOR}"
 
 
 def _done(plan: TableFit) -> Iterator[Statement]:
@@ -354,6 +364,7 @@ def _check_table(table: Whole, step: Step, options: Sequential) -> None:
 
 _MOST_SHOWN, _FEW_SECRETS = 15, 3
 """Columns that have a line, and secrets that have a share each."""
+_LARGE_FACTOR = 10
 _MUCH = 0.25
 """A column of which more is changed is named."""
 
@@ -402,7 +413,7 @@ def _hidden(plan: TableFit) -> str:
         return "no attack was tried on rows that the network was not fitted to"
     allowed = largest_auc(plan.request.target.epsilon)
     best, raw = max(plan.held.best), max(plan.held.raw)
-    told = "; THE RAW COLUMNS TELL NO MORE" * (best >= raw)
+    told = "; THE RAW COLUMNS TELL NO MORE" * plan.is_idle
     return (
         f"the best of {len(plan.held.attacks)} attackers tells the secret of held-out rows with an AUC of "
         f"{best:.2f} (raw columns {raw:.2f}; epsilon allows {allowed:.2f} under the network){told}"
@@ -457,8 +468,8 @@ def _by_secret(plan: TableFit, name: str) -> str:
 
 def _next(plan: TableFit) -> str:
     """What may make a release better, where something stands out; empty where nothing does."""
-    if plan.held is not None and max(plan.held.best) >= max(plan.held.raw):
-        return "do not publish this: attackers tell the secret from the release as well as from the raw columns"
+    if plan.is_idle:
+        return f"attackers tell the secret from the release as well as from the raw columns. {_IDLE}"
     if plan.is_far:
         return f"say {plan.more_beliefs}, {plan.smaller_step}, or release fewer columns: see other networks"
     changed = sorted((share, name) for name, share in plan.kept.changed.items() if share > _MUCH)
@@ -468,6 +479,10 @@ def _next(plan: TableFit) -> str:
     return f"too many changes? Leave out {names}, merge rare levels there, or ask for a larger epsilon"
 
 
+_IDLE = (
+    "Do not publish this if that is too much: ask for a smaller epsilon, or leave out columns that tell the secret. "
+    "If it is not, a larger epsilon changes less, and more rows, or a larger holdout, show what attackers can do."
+)
 _LESS = (
     "Leave such columns out, put their values into a few groups, ask for a larger epsilon, or release fewer columns. "
     "More rows help, too: they settle the network."
@@ -534,13 +549,23 @@ class FittedTable(TableFit):
                     hint="Look whether a column is a code or a check digit of the secret, and leave it out.",
                 )
             )
+        if self.is_idle and self.held is not None:
+            best, raw = max(self.held.best), max(self.held.raw)
+            warn(
+                WeakGuaranteeWarning(
+                    "attackers tell the secret of held-out rows from the release as well as from the raw columns (AUC "
+                    f"{best:.2f} and {raw:.2f}): what is changed hides nothing from them; the certificate says so",
+                    hint=_IDLE,
+                )
+            )
         if self.useless_columns:
             warn_of_useless(self.useless_columns, hint=_LESS)
         if self.shifted_columns:
             warn(
                 WideNoiseWarning(
                     tuple(self.shifted_columns),
-                    f"the shares of some levels of {{columns}} are off by more than {SHIFTED:g} on average",
+                    f"the shares of some levels of {{columns}} are off on average, by more than {SHIFTED:g} or by a "
+                    f"factor of more than {TIMES:g}",
                     hint=f"{_LESS} The plan and the certificate have the figures.",
                     reason="shares",
                 )
