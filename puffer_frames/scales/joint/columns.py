@@ -16,6 +16,7 @@ from puffer_frames.loss.outcome import Bracket, Verification
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import Target, described
+from puffer_frames.numbers.records import refused
 from puffer_frames.numbers.rounding import up
 from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT, Theorem
 from puffer_frames.priors.pairs import Pair, Pairs
@@ -26,6 +27,7 @@ from puffer_frames.scales.joint.coupled import (
     EMPIRICAL,
     JointBelief,
     coupled_scales,
+    is_coupled_within,
     joint_beliefs,
     laws_of,
     levels_of,
@@ -61,6 +63,7 @@ def choose_jointly(
     allow_zero_noise: bool,
     alone: Mapping[str, Summary],
     near: Mapping[str, float] | None = None,
+    known: Mapping[str, float] | None = None,
     rows: int = 1,
 ) -> dict[str, Choice]:
     """The scales of several columns, each in its units, with a small weighted sum.
@@ -75,6 +78,8 @@ def choose_jointly(
     - `alone` (mapping of column to Summary): The columns of numbers each by itself.
     - `near` (mapping of column to float): Good scales of a table like this one, from which the search starts: four
       times as fast.
+    - `known` (mapping of column to float): The scales of a plan from a file. None are searched for, and nothing is
+      believed of these: the losses are what is measured, and the theorem is no coupling where there is none.
     - `rows`: Number of independent rows of a unit that are held to the target together, and were measured.
     Raises ArgumentError for other beliefs; CalibrationError where every column is constant, unless `allow_zero_noise`,
     and where no scales are confirmed.
@@ -104,7 +109,11 @@ def choose_jointly(
         require_noise(0.0, list(covered), target, allow_zero_noise=allow_zero_noise)
     held_to = unrounded(target, noise=noise, columns=len(varies))
     scales, by_delta = dict.fromkeys(joint.columns, 0.0), False
-    if varies:
+    if known is not None:
+        scales = dict(known)
+        if not all(scales[joint.columns[k]] for k in varies):
+            raise refused("no noise in a column that varies")
+    elif varies:
         units = {k: 1 / max(_unit_of(whole, k), 1 / _LARGEST) for k in varies if varies_in((whole,), k)}
         rates = [weights.get(joint.columns[k], units.get(k, 1.0)) for k in varies]
         floors = [_least_scale((whole, *tables), k, epsilon=target.epsilon) for k in varies]
@@ -116,10 +125,13 @@ def choose_jointly(
         by_delta = found.by_delta
     listed = list(scales.values())
     of: dict[str, Any] = {"pairs": pairs, "levels": {k: len(found) for k, found in whole.labels.items()}, "rows": rows}
-    worst = {n: worst_loss(one, listed, held_to, bounds=bounds, by_delta=by_delta, **of) for n, one in covered.items()}
+    sure: dict[str, Any] = {"by_delta": by_delta, "confirmed": known is None}
+    worst = {name: worst_loss(one, listed, held_to, bounds=bounds, **sure, **of) for name, one in covered.items()}
     observed = worst[EMPIRICAL][0] if EMPIRICAL in worst else measured(joint, listed, held_to, **of)[0]
     learned = [belief.learned for belief in covered.values() if belief.learned is not None]
     clipped = {name: name in domain or (clips and k in bounds) for k, name in enumerate(joint.columns)}
+    if known is not None and coupled and varies:
+        coupled = is_coupled_within(tables, listed, epsilon=held_to.share(rows).epsilon, pairs=pairs)
     reasons = _reasons(worst, observed, theorem=COUPLED if coupled else JOINT, by_delta=by_delta)
     return {
         name: replace(
