@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, get_args
 import numpy as np
 
 from puffer_frames.errors import ArgumentError, ColumnTypeError
-from puffer_frames.frames.columns import Name, NativeFrame, as_names, as_row_id
+from puffer_frames.frames.columns import NativeFrame, as_names, as_row_id
 from puffer_frames.frames.dates import bounds_in_days, day_of
 from puffer_frames.frames.null_values import Code, check_codes, merged_frame, with_nulls
 from puffer_frames.frames.roles import Roles, RowOrder
@@ -120,11 +120,11 @@ def _check_days(table: Table, given: Any, role: str, /, *, columns: Iterable[str
         entries = by_name.get(name, ()) if isinstance(given, Mapping) else given
         dated = isinstance(entries, (list, tuple)) and any(day_of(one) is not one for one in entries)
         if dated and name in table.names and not table.has_dates(name):
-            hint = (
-                f"Write {role}={{{name!r}: (0, 100)}} in the unit of the column, or convert the column to dates first."
-            )
             raise ColumnTypeError(
-                f"the public column {name!r}", rule=f"of dates, as in {role}", got="others", hint=hint
+                f"the public column {name!r}",
+                rule=f"of dates, as {role} has them",
+                got=f"a column of {table.kind_of(name)}",
+                hint=f"Write {role}={{{name!r}: (0, 100)}} in the unit of the column, or convert it to dates first.",
             )
 
 

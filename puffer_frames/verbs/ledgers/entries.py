@@ -164,7 +164,7 @@ class Record:
         return self.state != "withdrawn"
 
     def is_said_by(self, certificate: Mapping[str, Any] | str, /) -> bool:
-        """Whether a certificate, which is not read for this where it is text, has the data set and batch of the entry."""
+        """Whether a certificate has the data set and batch of the entry; one that is text is not read for this."""
         said = {"dataset": self.dataset} | ({} if self.batch is None else {"batch": self.batch, "batches": APART})
         if isinstance(certificate, str):
             return all(f"{json.dumps(name)}: {json.dumps(text)}" in certificate for name, text in said.items())
