@@ -446,6 +446,7 @@ def as_empirical(found, path):
         (BOUNDED, two_releases),
         (BOUNDED, as_normal),
         (BOUNDED | {"public": ["x", "lab"]}, less_noise),
+        (TOGETHER | WITH_NORMAL | {"given": Strata("z", minimum=101)}, less_noise),
         (TOGETHER, as_coupled),
         (TOGETHER | {"given": Strata("z", minimum=2)}, as_coupled),
         (TOGETHER | {"given": Strata("z", minimum=2)}, as_stable),
