@@ -412,7 +412,7 @@ def test_what_no_release_has_written_is_an_error(path):
         "line 1 with another state": [lines[1]],
         "schema 2.0": [json.dumps(first | {"schema": "2.0"})],
         "without a time": [json.dumps(first | {"dataset": None})],
-        "certificate that is none": [json.dumps(first | {"certificate": {"epsilon": 1}})],
+        "certificate that is none": [json.dumps(first | {"certificate": {"epsilon": 1, "dataset": NAMED["dataset"]}})],
         "line 2 with another state": [lines[0], lines[0]],
     }
     for match, texts in wrong.items():
