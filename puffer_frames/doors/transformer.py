@@ -371,7 +371,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The frame in memory, and how its release is to look."""
         table = open_table(frame).in_memory()
         seeded = Drawing.of(DrawArguments(ledger=self.ledger, about=self.about, rng=self.rng)).seeded
-        return table, RowsRequest.of(self._layout(), table.labels, plan.fitted.request, seeded=seeded)
+        return table, RowsRequest.of(self._layout(), table, plan.fitted.request, seeded=seeded)
 
     def _draw(self, frame: NativeFrame, **drawing: Any) -> NativeFrame:
         drawn = {"layout": self._layout(), "ledger": self.ledger, "about": self.about, "rng": self.rng} | drawing

@@ -9,12 +9,12 @@ from typing import Any, TypeAlias, get_args
 
 import numpy as np
 
-from puffer_frames.errors import ArgumentError
-from puffer_frames.frames.columns import Name, NativeFrame, as_names, as_row_id
-from puffer_frames.frames.dates import bounds_in_days
+from puffer_frames.errors import ArgumentError, ColumnTypeError
+from puffer_frames.frames.columns import NativeFrame, as_names, as_row_id
+from puffer_frames.frames.dates import bounds_in_days, day_of
 from puffer_frames.frames.null_values import Code, check_codes, merged_frame, with_nulls
 from puffer_frames.frames.roles import Roles, RowOrder
-from puffer_frames.frames.table import is_frame, open_table
+from puffer_frames.frames.table import Table, is_frame, open_table
 from puffer_frames.loss.engine import COMPOSED
 from puffer_frames.mechanisms.arguments import (
     CalibrateArguments,
@@ -113,6 +113,21 @@ def check_repeats(request: Request, /) -> None:
         )
 
 
+def _check_days(table: Table, given: Any, role: str, /, *, columns: Iterable[str]) -> None:
+    """Raise ColumnTypeError for bounds that are dates of a column that has none: days would be taken for its unit."""
+    by_name = {str(name): of for name, of in given.items()} if isinstance(given, Mapping) else {}
+    for name in columns:
+        entries = by_name.get(name, ()) if isinstance(given, Mapping) else given
+        dated = isinstance(entries, (list, tuple)) and any(day_of(one) is not one for one in entries)
+        if dated and name in table.names and not table.has_dates(name):
+            raise ColumnTypeError(
+                f"the public column {name!r}",
+                rule=f"of dates, as {role} has them",
+                got=f"a column of {table.kind_of(name)}",
+                hint=f"Write {role}={{{name!r}: (0, 100)}} in the unit of the column, or convert it to dates first.",
+            )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowsRequest:
     """How released rows are to look."""
@@ -133,16 +148,18 @@ class RowsRequest:
     """Public columns that are rounded in any case: they are released as dates."""
 
     @classmethod
-    def of(cls, layout: Layout | None, labels: Sequence[Name], request: Request, /, *, seeded: bool) -> RowsRequest:
+    def of(cls, layout: Layout | None, table: Table, request: Request, /, *, seeded: bool) -> RowsRequest:
         """Raises ColumnNotFoundError, ArgumentError, ArgumentTypeError."""
-        layout = check_layout(layout)
+        layout, labels = check_layout(layout), table.labels
+        bounds = check_bounds(bounds_in_days(layout.clip), role="clip", columns=request.public, finite=False)
+        _check_days(table, layout.clip, "clip", columns=bounds)
         kept, numbered = as_names(layout.keep, labels, role="keep"), as_row_id(layout.row_id, labels)
         return cls(
             roles=Roles.of(
                 secret=request.secret, public=request.public, given=request.given_columns, keep=kept, row_id=numbered
             ),
             layout=RowOrder(index=layout.index, shuffle=layout.shuffle),
-            bounds=check_bounds(bounds_in_days(layout.clip), role="clip", columns=request.public, finite=False),
+            bounds=bounds,
             to_integers=layout.round,
             publish=check_publish(layout.publish),
             seeded=seeded,
@@ -226,11 +243,12 @@ class Request:
         return self.unit is None and self.given is None and self.repeats.releases == 1
 
     @classmethod
-    def of(cls, arguments: CalibrateArguments, labels: Sequence[Name], /) -> Request:
+    def of(cls, arguments: CalibrateArguments, table: Table, /) -> Request:
         """Check what can be checked before a row is read.
 
         Raises ColumnNotFoundError, ArgumentError, ArgumentTypeError for an argument out of range.
         """
+        labels = table.labels
         secret = as_names(arguments.secret, labels, role="secret")
         public = as_names(arguments.public, labels, role="public")
         target, mechanism = Target.of(arguments.epsilon, arguments.delta), arguments.mechanism
@@ -240,6 +258,7 @@ class Request:
         options["noise"].check(target)
         options["weights"] = check_weights(options["weights"], columns=public)
         bounds, declared = split_domain(bounds_in_days(arguments.domain), columns=public)
+        _check_days(table, arguments.domain, "domain", columns=public)
         given, given_columns = read_given(arguments.given, labels)
         unit = check_unit(arguments.unit, labels)
         read = (*secret, *public, *given_columns, *([] if unit is None else as_names(unit.column, labels, role="unit")))

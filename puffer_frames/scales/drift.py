@@ -159,9 +159,10 @@ class Batch:
         told = {name for name in self.observed if (whole or name in self.exceeded) and name not in self.ranges}
         return replace(self, observed={name: found for name, found in self.observed.items() if name in told})
 
-    def also(self, other: Batch, /) -> Batch:
-        """With what another measure of the same rows found to be exceeded."""
-        return replace(self, exceeded={**other.exceeded, **self.exceeded}, ranges=other.ranges)
+    def beside(self, other: Batch, /) -> Batch:
+        """With what was measured of another column."""
+        observed, exceeded = {**self.observed, **other.observed}, {**self.exceeded, **other.exceeded}
+        return replace(self, observed=observed, exceeded=exceeded)
 
 
 _ROUNDING = 1e-9

@@ -396,7 +396,7 @@ class Counted:
     @classmethod
     def of(cls, frame: NativeFrame, asked: Asked, /) -> Counted:
         """Raises as `compare`."""
-        base = Request.of(asked.calibrating(None), open_table(frame).labels)
+        base = Request.of(asked.calibrating(None), open_table(frame))
         warn_of_unused(frame, base.null_values)
         frame = with_nulls(frame, base.null_values)
         table = open_table(frame)
@@ -460,7 +460,7 @@ class Counted:
 
     def request(self, one: Alternative, /) -> Request:
         """The request of an alternative; raises as `calibrate`."""
-        _, found = mechanism_for(Request.of(self.asked.calibrating(one), self.table.labels), self.table)
+        _, found = mechanism_for(Request.of(self.asked.calibrating(one), self.table), self.table)
         found = replace(found, merged=self.base.merged)
         return found if found.unit is None else found.for_units(self.base.repeats.rows)
 
@@ -562,7 +562,7 @@ def _of_table(one: Alternative, counted: Counted, start: float) -> list[Compared
     if isinstance(one.options, Sequential) and not one.rows.named and counted.rows_in_all < noises.MANY_ROWS:
         rule = f"of {noises.MANY_ROWS:,} rows or more"
         raise ArgumentError("the table", rule=rule, got="fewer", hint='Say mechanism="sequential".')
-    request = Request.of(counted.asked.calibrating(one), counted.table.labels)
+    request = Request.of(counted.asked.calibrating(one), counted.table)
     mechanism, found = read(counted.frame, request, None)
     fitted = mechanism.fit(found.request, found.seen)
     return fitted.compared_rows(_told(one, counted, start), counted.spreads, found.seen)

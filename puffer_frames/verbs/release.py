@@ -357,10 +357,10 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     >>> set(released["town"]) <= {"x", "y", "z"}, released.puffer.certificate.theorem
     (True, 'channel')
     """
-    labels, drawing = open_table(frame).labels, Drawing.of(arguments)
-    arguments = with_names(arguments, frame, labels)
-    request = Request.of(arguments, labels)
-    asked = RowsRequest.of(arguments.layout, labels, request, seeded=drawing.seeded)
+    table, drawing = open_table(frame), Drawing.of(arguments)
+    arguments = with_names(arguments, frame, table.labels)
+    request = Request.of(arguments, table)
+    asked = RowsRequest.of(arguments.layout, table, request, seeded=drawing.seeded)
     _, found, fitted = fit(frame, request, asked)
     fitted.check_asked(asked)
     fitted.warn()

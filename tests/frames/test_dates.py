@@ -18,6 +18,7 @@ from puffer_frames.noise.laplace import Laplace
 from puffer_frames.verbs.estimating.released_columns import rounded_moments
 
 ROWS = 600
+YEAR = (date(2020, 1, 1), date(2021, 1, 1))
 RNG = np.random.default_rng(4)
 GROUP = RNG.choice(["a", "b"], ROWS).tolist()
 DAYS = [3600 + int(k) for k in RNG.integers(0, 200, ROWS) + 40 * (np.array(GROUP) == "a")]
@@ -202,6 +203,18 @@ def test_bounds_are_dates():
     out = release(pandas_of(), **ASKED, layout=Layout(clip=(3591.5, 3711.5)))
     assert certificate_of(out).processed["day"]["clip"] == (3592.0, 3712.0)
     assert (min(days_in(out)), max(days_in(out))) == (3592, 3712)
+
+
+@pytest.mark.parametrize(
+    "asked", [{"domain": {"x": YEAR}}, {"layout": Layout(clip=YEAR)}, {"layout": Layout(clip={"x": YEAR})}]
+)
+def test_dates_are_no_bounds_of_numbers(asked):
+    """Days since 1970 would be taken for the unit of the column, and all its values moved to one end."""
+    frame = pd.DataFrame({"s": ["a", "b"] * 20, "x": [float(k % 7 + 3 * (k % 2)) for k in range(40)]})
+    with pytest.raises(ColumnTypeError, match=r"must be of dates, as (clip|domain) has them; got a column of numbers"):
+        release(frame, secret="s", public="x", epsilon=0.5, **asked)
+    with pytest.raises(ColumnTypeError):
+        frame.puffer.calibrate(secret="s", public="x", epsilon=0.5).release(frame, layout=Layout(clip=YEAR))
 
 
 @pytest.mark.parametrize("unit", ["D", "s", "us", "ns"])

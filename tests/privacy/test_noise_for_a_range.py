@@ -227,3 +227,39 @@ def test_where_the_range_lies_does_not_round_the_loss_of_any_law():
     frame = pd.DataFrame({"s": ["a", "b"] * 60, "day": days})
     plan = frame.puffer.calibrate(secret="s", public="day", epsilon=1.0, mechanism=Noise(theorem="bounded"))
     assert certificate_of(plan.release(frame)).wider["day"]["any law"] == 1.0
+
+
+WITH_LABELS = pd.DataFrame({"s": ["a", "b"] * 200, "x": [float(k * k % 7) for k in range(400)]})
+WITH_LABELS["lab"] = ["uvw"[k * k % 11 % 3] for k in range(400)]
+TOLD = pd.DataFrame({"s": ["a", "b"] * 150, "x": [0.0, 4.0] * 150, "lab": ["u", "w"] * 150})
+"""Its value and its label tell the secret: no table on these levels and this range tells more."""
+NORMAL = {"mechanism": Noise("gaussian", theorem="bounded"), "delta": 1e-4}
+
+
+@pytest.mark.parametrize("asked", [{"mechanism": Noise(theorem="bounded")}, NORMAL])
+@pytest.mark.parametrize("given", [{}, {"given": Strata("z", minimum=2)}])
+def test_other_rows_with_labels_within_the_range(asked, given):
+    """The range and the levels decide: a loss of epsilon itself is covered, and none is measured with Laplace noise."""
+    own, other = WITH_LABELS.assign(z="p"), TOLD.assign(z="p")
+    plan = own.puffer.calibrate(secret="s", public=["x", "lab"], epsilon=0.5, **given, **asked)
+    assert plan.check(other).verdict == "covered"
+    assert not certificate_of(plan.release(other, rng=1, allow_other_frame=True)).facts.exceeds
+    if "delta" in asked:  # of each column by itself: of whole rows no loss is known beside this noise
+        found = plan.check(other).frame
+        assert set(found[found["check"] == "loss"]["column"]) == {"x", "lab"}
+    wide = other.assign(x=3 * other.x)
+    assert plan.check(wide).verdict == "recalibrate"
+    certificate = certificate_of(plan.release(wide, rng=1, allow_other_frame=True, allow_drift=True))
+    assert certificate.facts.exceeds
+    assert "x" not in certificate.observed
+
+
+def test_several_releases_of_labels_beside_gaussian_noise():
+    """The log-ratios of changed labels add up, whatever noise is beside them: n times, not the square root of n."""
+    asked = {"secret": "s", "public": ["x", "lab"], "epsilon": 0.5, **NORMAL}
+    plan = WITH_LABELS.puffer.calibrate(**asked, releases=9)
+    one = WITH_LABELS.puffer.calibrate(**asked)
+    assert plan.scales["x"] == pytest.approx(3 * one.scales["x"])
+    made = [certificate_of(plan.release(WITH_LABELS)) for _ in range(9)]
+    assert sum(each.channels["lab"]["cap"] for each in made) <= 0.25 * (1 + 1e-12)
+    assert compose(made).epsilon == 0.5

@@ -16,7 +16,7 @@ import pytest
 from conftest import few
 from plan_cases import CASES, PEOPLE, file_of, planned, table_of
 
-from puffer_frames import PufferError, Strata, Unit, certificate_of, load_plan
+from puffer_frames import Bootstrap, Contamination, Noise, PufferError, Strata, Unit, certificate_of, load_plan
 from puffer_frames.errors import CalibrationError, PlanFileError
 from puffer_frames.verbs.plans.file import digest_of
 
@@ -364,6 +364,107 @@ def widen(choice):
 def merge(codes):
     """A declared level becomes another one."""
     codes["other"] = codes["x"]
+
+
+CELLS = [(s, a, (a + (s == "o")) % 2, z) for s in "eo" for a in (0, 1) for z in "pq"]
+PAIRED = pd.DataFrame(CELLS * 25, columns=[*"sxyz"])
+PAIRED["lab"] = [f"l{y}" for y in PAIRED.y]
+PAIRED["row"] = [f"{s}{k // 16}" for k, s in enumerate(PAIRED.s)]
+"""Each column alone says nothing of s, both together say it: no two rows of one law are equal."""
+BOUNDED = {"public": "x", "given": Strata("z", minimum=2), "mechanism": Noise(theorem="bounded")}
+WITH_NORMAL = {"mechanism": Noise("gaussian", theorem="bounded"), "delta": 1e-4}
+TOGETHER = {"public": ["x", "y"], "mechanism": "noise"}
+ANY_ROWS = TOGETHER | {"beliefs": Contamination(share=1.0)}
+
+
+def saved(path, **asked):
+    """The file of a plan for `PAIRED`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        PAIRED.puffer.calibrate(**{"secret": "s", "epsilon": 0.1} | asked).save(path)
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def records(plain, tag):
+    """All records of one kind."""
+    for entry in plain.values() if isinstance(plain, dict) else plain if isinstance(plain, list) else ():
+        yield from records(entry, tag)
+    if isinstance(plain, dict) and plain.get("is") == tag:
+        yield plain
+
+
+def less_noise(found, path, *, by=8.0):
+    """Scales that agree with one another."""
+    for one in records(found["plan"], "Choice"):
+        one["scale"] /= by
+        one["published_scale"] = one["published_scale"] and one["published_scale"] / by
+        one["scale_per_belief"] = {name: scale / by for name, scale in one["scale_per_belief"].items()}
+
+
+def two_releases(found, path):
+    found["plan"]["plan"]["request"]["repeats"]["releases"] = 2
+
+
+def as_normal(found, path):
+    """The request of noise of another family."""
+    request = found["plan"]["plan"]["request"]
+    other = saved(path, public=request["public"], given=Strata("z", minimum=2), **WITH_NORMAL)
+    found["plan"]["plan"]["request"] = other["plan"]["plan"]["request"]
+
+
+def as_stable(found, path):
+    found["plan"]["plan"]["request"]["noise"] = {"is": "Stable", "scale": 1.0, "alpha": 1.9}
+
+
+def as_coupled(found, path):
+    found["plan"]["plan"]["request"]["theorem"] = "kantorovich"
+    for one in records(found["plan"], "Choice"):
+        one["theorem"]["named"] = "coupled"
+
+
+def as_any_rows(found, path):
+    request = found["plan"]["plan"]["request"]
+    request["unit"]["rows"] = request["repeats"]["assumed"] = "any"
+    request["theorem"], request["calibration"] = "bounded", "theorem"
+
+
+def as_empirical(found, path):
+    """What was found and measured for the narrower belief, under the name of the wider one."""
+    request = found["plan"]["plan"]["request"]
+    given = {} if request["given"] is None else {"given": Strata("z", minimum=2)}
+    other = saved(path, public=request["public"], mechanism="noise", beliefs="empirical", **given)
+    for one, less in zip(records(found["plan"], "Choice"), records(other["plan"], "Choice"), strict=True):
+        one |= {name: less[name] for name in ("scale", "observed", "worst_pair")}
+        one["scale_per_belief"] = dict.fromkeys(one["scale_per_belief"], less["scale"])
+        one["verified"] = dict.fromkeys(one["verified"], less["verified"]["empirical"])
+
+
+@pytest.mark.parametrize(
+    ("asked", "edit"),
+    [
+        (BOUNDED, less_noise),
+        (BOUNDED, two_releases),
+        (BOUNDED, as_normal),
+        (BOUNDED | {"public": ["x", "lab"]}, less_noise),
+        (TOGETHER | WITH_NORMAL | {"given": Strata("z", minimum=101)}, less_noise),
+        (TOGETHER, as_coupled),
+        (TOGETHER | {"given": Strata("z", minimum=2)}, as_coupled),
+        (TOGETHER | {"given": Strata("z", minimum=2)}, as_stable),
+        (TOGETHER | {"given": Strata("z", minimum=2), "public": ["x", "lab"]}, as_normal),
+        (TOGETHER | {"unit": Unit("row", rows="independent", most=8)}, as_any_rows),
+        (ANY_ROWS, as_empirical),
+        (ANY_ROWS | {"given": Strata("z", minimum=2)}, as_empirical),
+        (TOGETHER | {"beliefs": (Bootstrap(resamples=3), Contamination(share=0.3))}, as_empirical),
+    ],
+)
+def test_noise_that_the_rows_of_the_plan_do_not_lead_to(asked, edit, tmp_path):
+    """Another family, theorem or number of releases, or smaller scales, that agree with the rest of the file."""
+    path = tmp_path / "plan.json"
+    found = saved(path, **asked)
+    assert stated(load_plan(path), PAIRED)
+    edit(found, tmp_path / "other.json")
+    with pytest.raises(PlanFileError):
+        stated(load_plan(written(found, path)), PAIRED)
 
 
 @pytest.mark.parametrize("name", ["laplace noise", "channel of labels"])

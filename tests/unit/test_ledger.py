@@ -386,6 +386,20 @@ def test_a_line_that_is_cut_off_is_reported_and_skipped(path):
     assert len(ledger(path)) == 2
 
 
+@pytest.mark.parametrize("said", [{"dataset": "other"}, {"batch": "2"}])
+def test_lines_of_another_data_set_than_their_certificates(path, said):
+    """With digests of their own: such an entry would no longer count where it was spent."""
+    release(path)
+    lines = [json.loads(line) | said for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps(line | {"digest": entries._digest(without(line))}) + "\n" for line in lines))
+    with pytest.raises(LedgerError, match="line 1 with the certificate of another data set or batch"):
+        release(Ledger(path, limit=1.0))
+
+
+def without(line):
+    return {name: entry for name, entry in line.items() if name != "digest"}
+
+
 def test_what_no_release_has_written_is_an_error(path):
     release(path)
     lines = path.read_text().splitlines()
@@ -398,7 +412,7 @@ def test_what_no_release_has_written_is_an_error(path):
         "line 1 with another state": [lines[1]],
         "schema 2.0": [json.dumps(first | {"schema": "2.0"})],
         "without a time": [json.dumps(first | {"dataset": None})],
-        "certificate that is none": [json.dumps(first | {"certificate": {"epsilon": 1}})],
+        "certificate that is none": [json.dumps(first | {"certificate": {"epsilon": 1, "dataset": NAMED["dataset"]}})],
         "line 2 with another state": [lines[0], lines[0]],
     }
     for match, texts in wrong.items():

@@ -231,3 +231,12 @@ def test_a_plan_from_a_file_refines_the_same_unless_it_lacks_beliefs(key, tmp_pa
     with pytest.raises(CalibrationError, match="without some of them"):
         type(PLAN).load(tmp_path / "knowing.json").refine(PEOPLE, first, epsilon=0.8, key=key)
     knowing.refine(PEOPLE, first, epsilon=0.8, key=key)
+
+
+def test_a_folder_that_is_not_there(tmp_path, book):
+    for path in (tmp_path / "no" / "refine.key", tmp_path / "no" / "book.jsonl"):
+        key, ledger = (path, book) if path.suffix == ".key" else (None, path)
+        with pytest.raises(ArgumentError, match="a folder that is not there"):
+            PLAN.release(PEOPLE, ledger=ledger, about=NAMED, layout=Layout(refine_key=key))
+    assert not len(book) or [entry.state for entry in book] == ["withdrawn"]
+    assert not (tmp_path / "no").exists()

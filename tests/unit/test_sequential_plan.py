@@ -418,7 +418,13 @@ def edits():
     def moves(plan):
         plan["plan"]["plan"]["steps"][0]["moves"]["entries"][0][0][0] += 0.1
 
-    edited = (weights, cap, law, twice, source, edges, tree, rare, step, again, sees, moves)
+    def share(plan):
+        plan["plan"]["kept"]["pairs"] += 1.0
+
+    def releases(plan):
+        plan["plan"]["request"]["repeats"]["releases"] = 2
+
+    edited = (share, releases, weights, cap, law, twice, source, edges, tree, rare, step, again, sees, moves)
     found = [pytest.param(edit, id=edit.__name__) for edit in edited]
     for name, (way, value) in FIELDS.items():
         found.append(pytest.param(lambda plan, way=way, value=value: set_in(plan["plan"], way, value), id=name))

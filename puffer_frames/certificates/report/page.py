@@ -567,8 +567,8 @@ def _columns(certificate: Fields) -> Section:
     if certificate.scales:
         caption += (
             "; spread and error of a constant, one value in place of all, are estimated from the released values: a "
-            "bound holds with 95 % confidence, and what is about right may be more than a half too large where rows are "
-            "few"
+            "bound holds with 95 % confidence, and what is about right may be more than a half too large where rows "
+            "are few"
         )
     if certificate.changed:
         caption = (

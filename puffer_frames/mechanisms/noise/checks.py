@@ -11,10 +11,10 @@ import numpy as np
 
 from puffer_frames.mechanisms.file_checks import check_request, check_secrets, require
 from puffer_frames.mechanisms.noise.drift import target_of
-from puffer_frames.mechanisms.noise.fitted import NoiseFit
-from puffer_frames.mechanisms.request import is_coupled
+from puffer_frames.mechanisms.noise.fitted import NoiseFit, factor_of
+from puffer_frames.mechanisms.request import Request, is_coupled, is_joint
 from puffer_frames.noise.postprocessing import Replacement
-from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT, KANTOROVICH
+from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT, KANTOROVICH, Theorem
 from puffer_frames.scales.beliefs import words_of
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.joint.coupled import joint_words
@@ -87,12 +87,20 @@ def _check_choice(choice: Choice, plan: NoiseFit) -> None:
     require(known, "a loss at another epsilon")
     pure = "by delta" not in choice.remarks and choice.theorem.whole_rows and delta
     require(not pure or all(found.pure_loss.upper <= asked.epsilon for found in measured), "a loss by delta")
+    require(_can_prove(choice.theorem, plan.request), "another theorem than was asked for")
     require(choice.none_needed or choice.scale > 0, "no noise where some is needed")
     require(all(secret in plan.rows_per_secret for secret in choice.worst_pair), "a pair of other secrets")
     words, learned = _asked(choice, plan)
     require(set(choice.words) == set(choice.beliefs) == set(words), "beliefs that were not asked for")
     require(choice.learned == learned, "beliefs that were not asked for")
     _check_fit(choice, plan)
+
+
+def _can_prove(theorem: Theorem, request: Request) -> bool:
+    """Whether a scale of this request can rest on a theorem; what else it needs to be so, its rows or counts tell."""
+    if is_joint(request):  # but for strata of few rows, and for very many secrets
+        return theorem is BOUNDED or theorem is (COUPLED if is_coupled(request) else JOINT)
+    return theorem is BOUNDED or not (len(request.public) > 1 or request.theorem == BOUNDED.name or theorem.whole_rows)
 
 
 def _check_fit(choice: Choice, plan: NoiseFit) -> None:
@@ -205,6 +213,8 @@ def _check_strata(plan: NoiseFit, strata: StrataChoices) -> None:
     exact = []
     for z, choices in strata.choices.items():
         require(set(choices) == set(plan.choices), "scales of other columns than those that are released")
+        alike = z in strata.small or len({choice.theorem.name for choice in choices.values()}) == 1
+        require(alike, "columns that do not agree about their rows")
         for name, choice in choices.items():
             _check_choice(choice, plan)
             require(choice.scale <= plan.choices[name].scale, "a scale of a stratum above the largest one")
@@ -245,8 +255,8 @@ def _check_strata(plan: NoiseFit, strata: StrataChoices) -> None:
 def _check_ranges(choices: Mapping[str, Choice], plan: NoiseFit) -> None:
     """Check that the noise is enough for the whole range of every column."""
     request, asked = plan.request, target_of(plan).share(len(choices))
-    factor = request.repeats.factor(request.noise)
     for name, choice in choices.items():
+        factor = factor_of(request, name)
         if name in plan.levels:
             require(choice.scale * asked.epsilon >= factor * (1 - _NEAR) or not choice.scale, "too few changed labels")
             continue
@@ -256,7 +266,8 @@ def _check_ranges(choices: Mapping[str, Choice], plan: NoiseFit) -> None:
         require(choice.theorem is BOUNDED, "noise that is not for the whole range")
         judged = choice.published_loss
         if judged is not None:
-            sound = math.isclose(judged.epsilon, asked.epsilon, rel_tol=1e-6) and not judged.refutes(asked)
+            at = math.isclose(judged.epsilon, asked.epsilon, rel_tol=1e-6)
+            sound = at and judged.loss(delta=asked.delta).lower <= asked.most * (1 + 1e-6)  # the grid is not paid for
             require(sound, "a published scale that is not private")
         require(choice.scale >= least * (1 - _NEAR), "noise that is not for the whole range")
         published = choice.published_scale

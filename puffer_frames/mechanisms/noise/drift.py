@@ -31,7 +31,15 @@ from puffer_frames.mechanisms.batch_report import (
     rows_found,
 )
 from puffer_frames.mechanisms.file_checks import agree, check_columns, is_close
-from puffer_frames.mechanisms.noise.fitted import NoiseFit, as_columns, kind_of_stratum, larger
+from puffer_frames.mechanisms.noise.fitted import (
+    NoiseFit,
+    as_columns,
+    choices_of,
+    factor_of,
+    for_parts,
+    kind_of_stratum,
+    larger,
+)
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
 from puffer_frames.mechanisms.request import Request, as_planned
 from puffer_frames.noise.column_noise import unknown_stratum
@@ -45,26 +53,31 @@ from puffer_frames.papers.catalogue import (
     KANTOROVICH,
     MIXTURE,
     MIXTURES,
+    PUBLISHED_FOR,
     THEOREMS,
     TRANSLATION,
     UBM,
 )
 from puffer_frames.priors.fitting import group_moments
 from puffer_frames.priors.law_set import is_refuted, is_too_wide
+from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Counts, JointCounts, Summary
-from puffer_frames.scales.beliefs import learn
+from puffer_frames.scales.beliefs import ONLY, learn
 from puffer_frames.scales.choice import Choice, measure
 from puffer_frames.scales.columns import again, choose_columns, loss_on_range, measure_observed, range_of
 from puffer_frames.scales.drift import Batch, is_within, protected_here
 from puffer_frames.scales.joint.columns import bounded_labels
-from puffer_frames.scales.joint.coupled import measured, prior_of, unrounded
+from puffer_frames.scales.joint.coupled import measured, prior_of, unrounded, varies_in
 from puffer_frames.scales.learned import OtherTable, observed_belief
 from puffer_frames.scales.strata import Strata, StrataChoices, Stratum
 
 F = TypeVar("F", bound=NoiseFit)
 L = TypeVar("L", Verification, Verification | None)
 _ROUNDING = 1 + 1e-9
+_WIDER = 1.001
+"""The bracket of the loss of a belief may end so much above what was asked for, where that of all beliefs together was
+confirmed."""
 _FIT = 1e-3
 """The moments of a fitted law may differ from those of the rows by this share of the spread of the column."""
 
@@ -94,8 +107,8 @@ def target_of(plan: NoiseFit, /) -> Target:
 
 def of_one_copy(plan: NoiseFit, scales: Mapping[str, float], /) -> dict[str, float]:
     """The scales of one noisy copy of a value, where there are several."""
-    factor = plan.request.repeats.factor(plan.request.noise)
-    return {name: scale / factor * (1 - 2.0**-50) if factor > 1 else scale for name, scale in scales.items()}
+    factors = {name: factor_of(plan.request, name) for name in scales}
+    return {name: s / factors[name] * (1 - 2.0**-50) if factors[name] > 1 else s for name, s in scales.items()}
 
 
 def has_noise_for_range(request: Request, choices: Mapping[str, Choice], /, *, small: bool = False) -> bool:
@@ -110,15 +123,22 @@ def measure_part(plan: NoiseFit, seen: RowsSeen, scales: Mapping[str, float], /,
     With `for_range` their values are held to the range that the noise is for.
     """
     request = plan.request
-    factor, used = request.repeats.factor(request.noise), of_one_copy(plan, scales)
-    target = request.repeats.asked(request.target, noise=request.noise, columns=len(scales))
+    repeats, used = request.repeats, of_one_copy(plan, scales)
+    target = repeats.asked(request.target, noise=request.noise, columns=len(scales))
     if seen.joint is None:
         return _measure_columns(plan, seen, used, target, for_range=for_range)
-    all_scales = {n: s / factor for n, s in plan.all_scales.items() if n in plan.levels} | used
-    found = _measure_rows(plan, seen.joint, all_scales, target)
-    if not seen.summaries or plan.is_joint:
+    all_scales = {n: s / repeats.copies for n, s in plan.all_scales.items() if n in plan.levels} | used
+    if plan.is_joint:
+        return _measure_rows(plan, seen.joint, all_scales, target)
+    found = _measure_labels(plan, seen.joint, all_scales, target)
+    if seen.summaries:
+        found = _measure_columns(plan, seen, all_scales, target, for_range=for_range).beside(found)
+    if request.noise != PUBLISHED_FOR:  # of which no loss of whole rows is known
         return found
-    return found.also(_measure_columns(plan, seen, all_scales, target, for_range=for_range))
+    together = _measure_rows(plan, seen.joint, all_scales, target)
+    # noise for ranges covers every law on them: a bracket that ends just above epsilon is no reason against it
+    exceeded = {**found.exceeded, **together.exceeded} if found.exceeded else {}
+    return replace(found, observed=together.observed, exceeded=exceeded)
 
 
 _OF_ONE_COPY = 2.0**-48
@@ -162,6 +182,21 @@ def _measure_columns(
     return Batch(observed=observed, exceeded=exceeded, ranges=ranges)
 
 
+def _measure_labels(plan: NoiseFit, joint: JointCounts, scales: Mapping[str, float], target: Target) -> Batch:
+    """Each column of labels by itself, beside noise for ranges: its share is for any law on its levels."""
+    share, found = target.share(len(scales)), Batch(observed={}, exceeded={})
+    for k, labels in joint.labels.items():
+        name, laws = joint.columns[k], {secret: prior_of(rows, k) for secret, rows in joint.counts.items()}
+        counts = {secret: (law.means[:, None], law.levels[0]) for secret, law in laws.items()}
+        alone = JointCounts(columns=(name,), counts=counts, labels={0: labels})
+        exceeded = {}
+        if varies_in((joint,), k) and scales[name] * share.epsilon * (1 + _OF_ONE_COPY) < 1:
+            exceeded = {name: "fewer changed labels than the levels need"}
+        own = Batch(observed=_measure_rows(plan, alone, scales, share).observed, exceeded=exceeded)
+        found = found.beside(own)
+    return found
+
+
 def _ratio_on_range(width: float, scale: float, asked: Target, noise: NoiseFamily, rows: int) -> float:
     """How many times what was asked for any law on a wider range loses: what the grid costs is paid in proportion."""
     found = loss_on_range(width, scale, asked, noise=noise, rows=rows).loss(delta=asked.delta)
@@ -174,8 +209,8 @@ def _measure_rows(plan: NoiseFit, joint: JointCounts, scales: Mapping[str, float
     if len(present) < 2 or not listed:
         return Batch(observed={}, exceeded={})
     counted = replace(joint, counts={secret: joint.counts[secret] for secret in present})
-    asked = unrounded(target, noise=plan.request.noise, columns=len(scales))
-    levels = {joint.columns.index(name): len(found) for name, found in plan.levels.items()}
+    asked = unrounded(target, noise=plan.request.noise, columns=len(joint.columns))
+    levels = {k: len(plan.levels[name]) for k, name in enumerate(joint.columns) if name in plan.levels}
     used, rows = [scales[name] for name in joint.columns], plan.request.repeats.measured
     found, _ = measured(counted, used, asked, pairs=listed, levels=levels, rows=rows)
     text = excess_text(found, asked, rows=plan.request.repeats.shares)
@@ -209,23 +244,27 @@ def unproved_beliefs(plan: NoiseFit, seen: RowsSeen, /, *, own_rows: bool) -> tu
     if own_rows:
         _check_own_rows(plan, seen)
     named = dict.fromkeys(belief for choice in plan.choices.values() for belief in choice.words)
-    if plan.strata is not None or plan.is_joint:
-        return tuple(name for name in named if not (own_rows and name == "empirical"))
+    if not own_rows and (plan.strata is not None or plan.is_joint):
+        return tuple(named)
     return tuple(name for name in named if name.startswith(("given ", "other table")))
 
 
 def _check_own_rows(plan: NoiseFit, seen: RowsSeen) -> None:
     """Raise PlanFileError where a plan from a file says something else than the rows that it was made from."""
     batch, alone = measure_rows(plan, seen), seen.joint is None or plan.is_joint
-    for name, found in batch.observed.items():
-        stored = plan.choices[name].observed
-        same = alone and agree(stored, found)
+    if batch.ranges or (batch.exceeded and not alone):
+        raise refused("noise that is not for the range of its own rows")
+    for name, found in batch.observed.items() if alone else ():
+        same = agree(plan.choices[name].observed, found)
         if not same and not found.confirms(target_of(plan)):
             raise refused("a scale at which its own rows lose more than was asked for")
-        if not same and alone and plan.strata is None:
+        if not same and plan.strata is None:
             raise refused("another loss than that of its own rows")
     if plan.strata is None:
-        _check_values(plan, seen.protected(plan.request))
+        own = seen.protected(plan.request)
+        _check_values(plan, own)
+        if plan.is_joint:
+            _check_needs(plan, plan.request, own, plan.choices, pairs=plan.pairs, named=plan.secrets)
     counts: Mapping[Secret, int] = seen.protected(plan.request).rows_per_secret
     if plan.strata is not None:
         counts = _check_strata(plan, plan.strata, seen.by_stratum(len(plan.request.secret)))
@@ -234,6 +273,47 @@ def _check_own_rows(plan: NoiseFit, seen: RowsSeen) -> None:
             raise refused("values in other cells than those of its own rows")
     if counts != dict(plan.rows_per_secret):
         raise refused("other numbers of rows than its own")
+
+
+def _check_needs(
+    plan: NoiseFit,
+    request: Request,
+    rows: RowsSeen,
+    choices: Mapping[str, Choice],
+    *,
+    pairs: Pairs,
+    named: Sequence[Secret],
+) -> None:
+    """Raise PlanFileError where all rows, or those of a stratum, need more noise under a belief that follows from them,
+    or do not have the coupling that the scales are said to rest on.
+    """
+    beliefs = [entry for entry in request.beliefs if not isinstance(entry, JointCounts)]
+    whole_rows = all(choice.theorem.whole_rows for choice in choices.values())
+    if beliefs == [ONLY] or (len(choices) > 1 and not whole_rows):  # of other tables alone; the range was measured
+        return
+    known = of_one_copy(plan, {name: choice.scale for name, choice in choices.items()}) if whole_rows else None
+    asked = replace(request, beliefs=beliefs)
+    try:
+        found = choices_of(asked, rows, pairs=pairs, named=list(named), known=known)
+    except CalibrationError:
+        raise refused("a scale that its own rows do not lead to") from None
+    for name, one in found.items():
+        if not whole_rows:
+            if choices[name].scale < one.scale / _ROUNDING:
+                raise refused("a smaller scale than its own rows need")
+            continue
+        if one.theorem is not choices[name].theorem:
+            raise refused("a coupling that its own rows do not have")
+        for belief, loss in one.verified.items():
+            stored = plan.choices[name].verified[belief]
+            same = is_within(loss, stored, delta=0.0) and is_within(loss, stored, delta=1.0)
+            if not same or not (one.theorem.coupled or _nearly_confirms(loss, target_of(plan))):
+                raise refused("a scale at which its own rows lose more than the file says")
+
+
+def _nearly_confirms(loss: Verification, target: Target) -> bool:
+    pure, stick = (found.upper / _WIDER for found in (loss.pure_loss, loss.hockey_stick))
+    return pure <= target.epsilon or stick <= target.delta
 
 
 def _check_values(plan: NoiseFit, seen: RowsSeen) -> None:
@@ -260,13 +340,20 @@ def _check_values(plan: NoiseFit, seen: RowsSeen) -> None:
 
 
 def _check_strata(plan: NoiseFit, strata: StrataChoices, parts: Mapping[Stratum, RowsSeen]) -> Mapping[Secret, int]:
-    """Raise PlanFileError for other strata than these; the rows of each secret."""
-    whole = RowsSeen.merged(list(parts.values())).protected(plan.request).rows_per_secret
+    """Raise PlanFileError for other strata than these, or smaller scales than theirs; the rows of each secret."""
+    merged = RowsSeen.merged(list(parts.values())).protected(plan.request)
+    whole, asked, everywhere = merged.rows_per_secret, for_parts(plan.request, merged), replace(merged, joint=None)
     least, rows = 0 if strata.one_scale else strata.minimum, {}
     kinds = {}
     for z, part in parts.items():
-        rows[z], counts = sum(part.rows_per_secret.values()), part.protected(plan.request).rows_per_secret
-        kinds[z] = kind_of_stratum(counts, whole, pairs=plan.pairs, minimum=least)
+        own = part.protected(plan.request)
+        rows[z] = sum(part.rows_per_secret.values())
+        kind = kinds[z] = kind_of_stratum(own.rows_per_secret, whole, pairs=plan.pairs, minimum=least)
+        if kind.small and merged.summaries:
+            if measure_part(plan, everywhere, strata.scales[z], for_range=True).ranges:
+                raise refused("noise that is not for the range of its own rows")
+        elif not (kind.small or kind.unbound):
+            _check_needs(plan, asked, own, strata.choices[z], pairs=kind.pairs, named=kind.secrets)
     small, unbound = ({z for z, kind in kinds.items() if getattr(kind, name)} for name in ("small", "unbound"))
     said = (dict(strata.rows), set(strata.small), set(strata.unbound), strata.lacking)
     if said != (rows, small, unbound, sum(kind.lacks for kind in kinds.values())):
@@ -306,7 +393,7 @@ def _restated_column(plan: NoiseFit) -> dict[str, Choice]:
 
 def _restated_ranges(plan: NoiseFit) -> dict[str, Choice]:
     """Several columns, each with noise for its range."""
-    request, factor = plan.request, plan.request.repeats.factor(plan.request.noise)
+    request = plan.request
     target, summaries = target_of(plan), plan.summaries
     found = {}
     if summaries:
@@ -317,7 +404,7 @@ def _restated_ranges(plan: NoiseFit) -> dict[str, Choice]:
     found |= bounded_labels(_labels_alone(plan), target.share(len(plan.choices))) if plan.levels else {}
     restated = {}
     for name, choice in plan.choices.items():
-        one = larger(found[name], factor)
+        one = larger(found[name], factor_of(request, name))
         if not one.scale / _ROUNDING <= choice.scale <= one.scale * _ROUNDING:
             raise refused("a scale that is not that of the range of the column")
         restated[name] = replace(one, scale=choice.scale, none_needed=_needs_none(plan, one))
@@ -578,7 +665,7 @@ def _check(plan: NoiseFit) -> str:
 def _losses(plan: NoiseFit, batch: Batch) -> Iterator[Finding]:
     """Under the frequencies of the rows themselves, which decide: of each column, or of whole rows."""
     target, columns = target_of(plan), list(plan.choices)
-    of_rows = plan.is_joint or bool(plan.levels)
+    of_rows = plan.is_joint or (bool(plan.levels) and plan.request.noise == PUBLISHED_FOR)
     limit = target.delta or target.share(1 if of_rows else len(columns)).epsilon
     wider, check = [name for name in columns if name in batch.ranges], _check(plan)
     exceeded = set(batch.exceeded) - set(wider)

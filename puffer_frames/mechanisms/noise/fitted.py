@@ -296,9 +296,18 @@ so many rows of a secret, which makes the noise about as narrow as the gaps betw
 
 
 def choices_of(
-    request: Request, rows: RowsSeen, /, *, pairs: Pairs, named: list[Secret], near: Mapping[str, Choice] | None = None
+    request: Request,
+    rows: RowsSeen,
+    /,
+    *,
+    pairs: Pairs,
+    named: list[Secret],
+    near: Mapping[str, Choice] | None = None,
+    known: Mapping[str, float] | None = None,
 ) -> dict[str, Choice]:
     """The scale and why, per column, for the secrets that the pairs name; near those of a table like this one.
+
+    Of whole rows one noisy copy may have `known` scales, as `choose_jointly` takes them.
 
     For several rows of a unit, or several releases, what was measured is of one row, or of all rows where their loss is
     computed together, and of all noisy copies of their values.
@@ -307,7 +316,7 @@ def choices_of(
     factor = repeats.factor(noise)
     asked = repeats.asked(request.target, noise=noise, columns=len(request.public))
     try:
-        found = _of_one_value(request, rows, asked, pairs=pairs, named=named, near=near)
+        found = _of_one_value(request, rows, asked, pairs=pairs, named=named, near=near, known=known)
     except CalibrationError as error:
         if asked == request.target:
             raise
@@ -316,7 +325,15 @@ def choices_of(
         ) from None
     if repeats.assumed == "any":  # what one row needs says nothing of a unit
         found = {name: replace(choice, none_needed=not choice.scale) for name, choice in found.items()}
-    return found if factor == 1 else {name: larger(choice, factor) for name, choice in found.items()}
+    return found if factor == 1 else {name: larger(one, factor_of(request, name)) for name, one in found.items()}
+
+
+def factor_of(request: Request, name: str, /) -> float:
+    """How much larger the scale of each noisy copy of a column is; the losses of changed labels add, whatever noise is
+    beside them.
+    """
+    repeats = request.repeats
+    return float(repeats.copies) if name in request.labels else repeats.factor(request.noise)
 
 
 def larger(choice: Choice, factor: float, /) -> Choice:
@@ -338,6 +355,7 @@ def _of_one_value(
     pairs: Pairs,
     named: list[Secret],
     near: Mapping[str, Choice] | None,
+    known: Mapping[str, float] | None,
 ) -> dict[str, Choice]:
     """For one noisy copy of the values of one row."""
     if request.labels and request.theorem == BOUNDED.name:
@@ -357,6 +375,7 @@ def _of_one_value(
                 allow_zero_noise=request.allow_zero_noise,
                 alone=rows.summaries,
                 near=None if near is None else {name: choice.scale for name, choice in near.items()},
+                known=known,
                 rows=request.repeats.measured,
             )
     summaries = rows.summaries
@@ -447,7 +466,7 @@ def choose_in_strata(
     rows = RowsSeen.merged(list(parts.values())).protected(request)
     parts = {z: part.protected(request) for z, part in parts.items()}
     one_scale, minimum = request.given.scale == "one", request.given.minimum
-    open_to_zero = _for_parts(request, rows)
+    open_to_zero = for_parts(request, rows)
     bounded = _bounded(open_to_zero, rows, pairs=pairs, named=named)
     found: dict[Stratum, Mapping[str, Choice]] = {}
     kinds = {
@@ -521,7 +540,7 @@ def kind_of_stratum(
     return StratumKind(secrets=present, pairs=listed, lacks=bool(absent), unbound=unbound, small=small)
 
 
-def _for_parts(request: Request, rows: RowsSeen) -> Request:
+def for_parts(request: Request, rows: RowsSeen, /) -> Request:
     """The request of one stratum. A belief that clips values does so to the range of the table, not of the stratum."""
     found = replace(request, allow_zero_noise=True)
     if all(isinstance(belief, str) for belief in request.beliefs):

@@ -253,7 +253,8 @@ def check_table_plan(plan: TableFit, /) -> None:
     require(request.mechanism == plan.options and isinstance(plan.options, Sequential), "another mechanism")
     require(plan.options.step is not None, "no step")
     require(plan.pairs == "all" and request.target.delta == 0, "another guarantee")
-    require(request.given is None and request.unit is None and not request.apart, "another guarantee")
+    one = request.repeats.releases == 1 and not request.apart
+    require(request.given is None and request.unit is None and one, "another guarantee")
     check_secrets(plan)
     require(tuple(column.name for column in plan.columns) == request.public, "other columns")
     for column in plan.columns:
@@ -274,8 +275,12 @@ def check_table_plan(plan: TableFit, /) -> None:
     for step in own.steps:
         _check_step(step, plan, sizes[step.column])
     require(0 < plan.planned <= plan.rows, "more rows than there are")
-    for shares in (plan.kept.changed, plan.kept.changed_of):
-        require(tuple(shares) == plan.names, "changes of other columns")
+    named = tuple(plan.kept.changed) == tuple(plan.kept.changed_of) == plan.names
+    require(named, "changes of other columns")
+    kept, each = plan.kept, [share for shares in plan.kept.changed_of.values() for share in shares]
+    shares = [*kept.changed.values(), *each, kept.marginals, kept.pairs]
+    require(all(0 <= share <= 1 for share in shares), "a share of rows that is none")
+    require(all(0 <= distance < math.inf for distance in kept.distance.values()), "a distance that is none")
     require(bool(plan.others), "nothing that was measured")
     held = plan.held
     if held is not None:
@@ -678,7 +683,8 @@ class FittedTable(TableFit):
         if own_rows:
             planned, _ = split(seen, self.options.holdout)
             found = float(self.plan.laws[0].log_likelihood(planned.codes, planned.secrets).mean())
-            require(is_close(found, self.likelihood), "another likelihood of these rows")
+            same = is_close(found, self.likelihood) and self.planned == len(planned.codes)
+            require(same, "another likelihood of these rows")
         return ()
 
     def loss(self, released: NativeFrame, /) -> NativeFrame:

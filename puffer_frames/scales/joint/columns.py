@@ -16,6 +16,7 @@ from puffer_frames.loss.outcome import Bracket, Verification
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import Target, described
+from puffer_frames.numbers.records import refused
 from puffer_frames.numbers.rounding import up
 from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT, Theorem
 from puffer_frames.priors.pairs import Pair, Pairs
@@ -26,6 +27,7 @@ from puffer_frames.scales.joint.coupled import (
     EMPIRICAL,
     JointBelief,
     coupled_scales,
+    is_coupled_within,
     joint_beliefs,
     laws_of,
     levels_of,
@@ -61,6 +63,7 @@ def choose_jointly(
     allow_zero_noise: bool,
     alone: Mapping[str, Summary],
     near: Mapping[str, float] | None = None,
+    known: Mapping[str, float] | None = None,
     rows: int = 1,
 ) -> dict[str, Choice]:
     """The scales of several columns, each in its units, with a small weighted sum.
@@ -75,6 +78,8 @@ def choose_jointly(
     - `alone` (mapping of column to Summary): The columns of numbers each by itself.
     - `near` (mapping of column to float): Good scales of a table like this one, from which the search starts: four
       times as fast.
+    - `known` (mapping of column to float): The scales of a plan from a file. None are searched for, and nothing is
+      believed of these: the losses are what is measured, and the theorem is no coupling where there is none.
     - `rows`: Number of independent rows of a unit that are held to the target together, and were measured.
     Raises ArgumentError for other beliefs; CalibrationError where every column is constant, unless `allow_zero_noise`,
     and where no scales are confirmed.
@@ -94,32 +99,29 @@ def choose_jointly(
     if clips:
         covered = _clipped(covered, bounds, coupled=coupled)
     tables = [table for belief in covered.values() for table in belief.tables]
-    varies = [
-        k
-        for k in range(len(joint.columns))
-        if varies_in((whole, *tables), k)
-        or (clips and (bounds[k][0] < bounds[k][1] if k in bounds else len(joint.labels[k]) > 1))  # replaced rows may
-    ]
+    varies = _varying(whole, tables, bounds if clips else None)
     if not varies:
         require_noise(0.0, list(covered), target, allow_zero_noise=allow_zero_noise)
     held_to = unrounded(target, noise=noise, columns=len(varies))
     scales, by_delta = dict.fromkeys(joint.columns, 0.0), False
-    if varies:
-        units = {k: 1 / max(_unit_of(whole, k), 1 / _LARGEST) for k in varies if varies_in((whole,), k)}
-        rates = [weights.get(joint.columns[k], units.get(k, 1.0)) for k in varies]
-        floors = [_least_scale((whole, *tables), k, epsilon=target.epsilon) for k in varies]
-        start = None if near is None else [near[joint.columns[k]] for k in varies]
-        levels = levels_of(whole, varies)
-        sought: dict[str, Any] = {"pairs": pairs, "weights": rates, "floors": floors, "near": start}
-        found = _solved(coupled, list(covered.values()), bounds, levels, tables, varies, held_to, rows, **sought)
+    if known is not None:
+        scales = {name: known[name] for name in joint.columns}
+        if not all(scales[joint.columns[k]] for k in varies):
+            raise refused("no noise in a column that varies")
+    elif varies:
+        of: dict[str, Any] = {"pairs": pairs, "weights": weights, "near": near, "epsilon": target.epsilon}
+        found = _solved(coupled, list(covered.values()), bounds, whole, tables, varies, held_to, rows, **of)
         scales |= {joint.columns[k]: scale for k, scale in zip(varies, found.scales, strict=True)}
         by_delta = found.by_delta
     listed = list(scales.values())
-    of: dict[str, Any] = {"pairs": pairs, "levels": {k: len(found) for k, found in whole.labels.items()}, "rows": rows}
-    worst = {n: worst_loss(one, listed, held_to, bounds=bounds, by_delta=by_delta, **of) for n, one in covered.items()}
+    of = {"pairs": pairs, "levels": {k: len(found) for k, found in whole.labels.items()}, "rows": rows}
+    sure: dict[str, Any] = {"bounds": bounds, "by_delta": by_delta, "confirmed": known is None}
+    worst = {name: worst_loss(one, listed, held_to, **sure, **of) for name, one in covered.items()}
     observed = worst[EMPIRICAL][0] if EMPIRICAL in worst else measured(joint, listed, held_to, **of)[0]
     learned = [belief.learned for belief in covered.values() if belief.learned is not None]
     clipped = {name: name in domain or (clips and k in bounds) for k, name in enumerate(joint.columns)}
+    if known is not None and coupled and varies:
+        coupled = is_coupled_within(tables, listed, epsilon=held_to.share(rows).epsilon, pairs=pairs)
     reasons = _reasons(worst, observed, theorem=COUPLED if coupled else JOINT, by_delta=by_delta)
     return {
         name: replace(
@@ -130,6 +132,17 @@ def choose_jointly(
         )
         for k, name in enumerate(joint.columns)
     }
+
+
+def _varying(whole: JointCounts, tables: Sequence[JointCounts], replaced: Mapping[int, Bounds] | None, /) -> list[int]:
+    """The columns with different values, in the rows or in those that are `replaced` by anything within bounds."""
+    found = [k for k in range(len(whole.columns)) if varies_in((whole, *tables), k)]
+    if replaced is None:
+        return found
+    wide = {k for k, (low, high) in replaced.items() if low < high} | {
+        k for k, of in whole.labels.items() if len(of) > 1
+    }
+    return sorted(wide.union(found))
 
 
 def _clipped(
@@ -255,7 +268,7 @@ def _solved(
     coupled: bool,
     beliefs: Sequence[JointBelief],
     bounds: Mapping[int, Bounds],
-    levels: Mapping[int, int],
+    whole: JointCounts,
     tables: Sequence[JointCounts],
     varies: Sequence[int],
     target: Target,
@@ -263,14 +276,20 @@ def _solved(
     /,
     *,
     pairs: Pairs,
-    weights: Sequence[float],
-    floors: Sequence[float],
-    near: Sequence[float] | None,
+    weights: Mapping[str, float],
+    near: Mapping[str, float] | None,
+    epsilon: float,
 ) -> JointScales:
     """Scales under each of some beliefs; those that rest on a coupling of whole rows are pure."""
+    units = {k: 1 / max(_unit_of(whole, k), 1 / _LARGEST) for k in varies if varies_in((whole,), k)}
+    of: dict[str, Any] = {
+        "weights": [weights.get(whole.columns[k], units.get(k, 1.0)) for k in varies],
+        "floors": [_least_scale((whole, *tables), k, epsilon=epsilon) for k in varies],
+        "near": None if near is None else [near[whole.columns[k]] for k in varies],
+    }
     if coupled:
         epsilon = target.share(rows).epsilon
-        wide = coupled_scales(tables, varies, epsilon=epsilon, pairs=pairs, weights=weights, floors=floors, near=near)
+        wide = coupled_scales(tables, varies, epsilon=epsilon, pairs=pairs, **of)
         return JointScales(scales=wide, loss=Bracket(lower=0.0, upper=epsilon))
     first, shares = tables[0], beliefs[0].shares
     laws: dict[Secret, JointLaw] = laws_of(first, varies)
@@ -287,10 +306,8 @@ def _solved(
         delta=target.delta,
         rows=rows,
         pairs=pairs,
-        weights=weights,
-        floors=floors,
-        levels=levels,
-        near=near,
+        **of,
+        levels=levels_of(whole, varies),
         wrong=None if shares is None else wrong_rows(shares, bounds, first, varies),
     )
 

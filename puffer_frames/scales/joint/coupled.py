@@ -276,6 +276,18 @@ def coupled_loss(joint: JointCounts, scales: Sequence[float], /, *, pairs: Pairs
         return _largest(boxed, ratios, near=_NEAR) + _between_means(joint, varies, ratios)
 
 
+def is_coupled_within(
+    tables: Sequence[JointCounts], scales: Sequence[float], /, *, epsilon: float, pairs: Pairs
+) -> bool:
+    """Whether a coupling of whole rows proves this loss at these scales, up to rounding, in each of some tables."""
+    varies, most = [k for k, scale in enumerate(scales) if scale], epsilon * (1 + 1e-9)
+    laws, ratios = _pairs_of(tables, varies, pairs), np.array([scales[k] for k in varies])
+    with np.errstate(over="ignore", under="ignore"):
+        left = most - max(_between_means(table, varies, ratios) for table in tables)
+        boxed = _boxed(laws, ratios, _edges(len(varies)), _labels_of(tables[0], varies))
+        return all(coupling_distance(one, other, ratios, at_least=left) <= left for one, other in boxed)
+
+
 def _between_means(joint: JointCounts, columns: Sequence[int], ratios: FloatArray) -> float:
     """How far apart two rows of cells may be beyond the means of their cells, at most."""
     found = sum(joint.widths.get(k, 0.0) / ratio for k, ratio in zip(columns, ratios.tolist(), strict=True))
@@ -468,17 +480,21 @@ def worst_loss(
     levels: Mapping[int, int],
     rows: int,
     by_delta: bool,
+    confirmed: bool = True,
 ) -> tuple[Verification, Pair]:
-    """The largest losses of a belief at scales that were confirmed for it: epsilon or delta, at most."""
+    """The largest losses of a belief: at scales that were `confirmed` for it epsilon or delta, at most."""
     varies = [k for k, scale in enumerate(scales) if scale]
     wrong = None if belief.shares is None else wrong_rows(belief.shares, bounds, belief.tables[0], varies)
     found = [
         measured(table, scales, target, pairs=pairs, wrong=wrong, levels=levels, rows=rows) for table in belief.tables
     ]
     most, pair = max(found, key=lambda one: one[0].loss(delta=by_delta).upper)
+    pure, stick = (math.inf, target.delta) if by_delta else (target.epsilon, 0.0)
+    if not confirmed:
+        pure, stick = math.inf, 1.0
     loss = Verification(
-        pure_loss=_at_most([one.pure_loss for one, _ in found], math.inf if by_delta else target.epsilon),
-        hockey_stick=_at_most([one.hockey_stick for one, _ in found], target.delta if by_delta else 0.0),
+        pure_loss=_at_most([one.pure_loss for one, _ in found], pure),
+        hockey_stick=_at_most([one.hockey_stick for one, _ in found], stick),
         epsilon=most.epsilon,
     )
     return loss, pair

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
+from puffer_frames.certificates.about import APART
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import LedgerError, LedgerWarning, PufferError, warn
 from puffer_frames.numbers.presentation import plain, shown, shown_names
@@ -162,6 +163,13 @@ class Record:
         """Whether it counts as spent."""
         return self.state != "withdrawn"
 
+    def is_said_by(self, certificate: Mapping[str, Any] | str, /) -> bool:
+        """Whether a certificate has the data set and batch of the entry; one that is text is not read for this."""
+        said = {"dataset": self.dataset} | ({} if self.batch is None else {"batch": self.batch, "batches": APART})
+        if isinstance(certificate, str):
+            return all(f"{json.dumps(name)}: {json.dumps(text)}" in certificate for name, text in said.items())
+        return said == {name: certificate.get(name) for name in said}
+
     @property
     def plain(self) -> Any:
         """The certificate in JSON types."""
@@ -247,6 +255,8 @@ def records_of(lines: Lines, /, *, path: object) -> dict[str, Record]:
                 batch=line.get("batch"),
                 certificate=certificate or {},
             )
+        if "certificate" in line and not known.is_said_by(line["certificate"]):
+            raise _refused(path, f"line {number:,} with the certificate of another data set or batch")
         found[name] = replace(known, state=state, certificate=line.get("certificate") or known.certificate)
     if not lines.rest:  # which may be no line yet, and decides whether the line before it was cut off
         if len(_READ) >= _MOST_READ:

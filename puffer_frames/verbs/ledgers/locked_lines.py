@@ -233,6 +233,9 @@ def _open(path: Path, flags: int, what: str, mode: int) -> int:
             hint="Name a file in a local folder.",
         )
     new = not path.exists()
+    if flags & os.O_CREAT and not path.parent.is_dir():
+        hint = "Make that folder first, or name a file in a folder that is there."
+        raise ArgumentError(what, rule="a file in a local folder", got="one in a folder that is not there", hint=hint)
     descriptor = os.open(path, flags, mode)
     if new and hasattr(os, "O_DIRECTORY"):
         folder = os.open(path.parent, os.O_RDONLY)

@@ -193,7 +193,7 @@ class Plan(Printed):
         fitted, request = self.fitted, self.fitted.request
         frame = as_planned(request, frame)
         table, drawing = open_table(frame), Drawing.of(arguments)
-        asked = RowsRequest.of(arguments.layout, table.labels, request, seeded=drawing.seeded)
+        asked = RowsRequest.of(arguments.layout, table, request, seeded=drawing.seeded)
         fitted.check_asked(asked)
         rows = fitted.complete(table, asked.roles, kinds=self.kinds, layout=asked.layout)
         seen = fitted.see(rows)
@@ -691,5 +691,5 @@ def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Plan:
     >>> plan.theorem, plan.published_scale, round(plan.scale, 3)
     ('kantorovich', 10.0, 2.205)
     """
-    labels = open_table(frame).labels
-    return Plan.of(frame, Request.of(with_names(arguments, frame, labels), labels))
+    table = open_table(frame)
+    return Plan.of(frame, Request.of(with_names(arguments, frame, table.labels), table))
