@@ -285,6 +285,13 @@ def _loaded(key: object, kind: Any, load: Callable[[bytes], object]) -> Any:
     if isinstance(loaded, kind):
         return loaded
     word = "private" if issubclass(Ed25519PrivateKey, kind) else "public"
+    if word == "public" and (isinstance(key, Ed25519PrivateKey) or (isinstance(key, bytes) and b"PRIVATE KEY" in key)):
+        raise ArgumentTypeError(
+            "public_key",
+            rule="the public half of the key that signed",
+            got="a private key, which is for the issuer alone",
+            hint="Never hand it out. Its public half: openssl pkey -in PRIVATE.pem -pubout -out PUBLIC.pem",
+        )
     raise ArgumentTypeError(
         f"{word}_key",
         rule=f"an Ed25519 {word} key of the package cryptography, or its PEM without a password as bytes",

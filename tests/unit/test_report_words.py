@@ -214,7 +214,9 @@ def test_a_signature_is_named_and_not_called_good(tmp_path):
     assert "To sign, in Python" not in page.text
     public = signing.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     assert f"the Ed25519 key sha256 {hashlib.sha256(public).hexdigest()}." in page.text
-    assert page.row("To see the fingerprint of the key") == ["openssl pkey -pubin -in KEY.pem -outform DER | sha256sum"]
+    assert page.row("To see the fingerprint of the key") == [
+        "openssl pkey -pubin -in PUBLIC.pem -outform DER | sha256sum"
+    ]
     replace(signed, signed_by=None).report(tmp_path / "report.html", overwrite=True)  # of an earlier version
     assert "key that the record does not name" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
@@ -223,10 +225,10 @@ def test_the_command_that_signs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     said_of().puffer.write_parquet("FILE")
     page = Page(_written(certificate_of_case("release"), tmp_path))
-    (tmp_path / "KEY.pem").write_bytes(
+    (tmp_path / "PRIVATE.pem").write_bytes(
         Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     )
-    exec(page.row("To sign, in Python")[0], {})
+    exec(page.row("To sign, in Python; say ledger= and justification= again")[0], {})
     assert puffer_frames.read_certificate("SIGNED.parquet").verify("SIGNED.parquet") == "intact, signature not checked"
     assert pattern("signed").search(Page((tmp_path / "SIGNED.html").read_text(encoding="utf-8")).text)
 

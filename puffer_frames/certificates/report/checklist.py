@@ -137,7 +137,7 @@ def _unit(certificate: Fields) -> list[Claim]:
         return [claim("unit-answer", subject=certificate.subject)]
     if certificate.unit:
         return [claim("unit-rows", unit=shown(certificate.unit), rows=f"{certificate.unit_rows:,}")]
-    return [claim("unit-row")]
+    return [claim("unit-row"), *[claim("one-row")] * bool(certificate.rows_per_person)]
 
 
 def _parameters(certificate: Fields) -> list[Claim]:

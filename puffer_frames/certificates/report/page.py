@@ -600,17 +600,20 @@ def _robust(certificate: Fields) -> Section:
 
 
 _SIGN = (
-    ("To make a key", "openssl genpkey -algorithm ed25519 -out KEY.pem"),
     (
-        "To sign, in Python",
-        'import pandas, pathlib, puffer_frames; key = pathlib.Path("KEY.pem").read_bytes(); '
+        "To make a key to keep, and its public half to hand out",
+        "openssl genpkey -algorithm ed25519 -out PRIVATE.pem; openssl pkey -in PRIVATE.pem -pubout -out PUBLIC.pem",
+    ),
+    (
+        "To sign, in Python; say ledger= and justification= again",
+        'import pandas, pathlib, puffer_frames; key = pathlib.Path("PRIVATE.pem").read_bytes(); '
         'released = pandas.read_parquet("FILE"); puffer_frames.certificate_of(released).sign(key).attach(released); '
         'released.puffer.write_parquet("SIGNED.parquet"); '
-        'released.puffer.report("SIGNED.html", file="SIGNED.parquet")',
+        'released.puffer.report("SIGNED.html", file="SIGNED.parquet", ledger=None, justification=None)',
     ),
     ("Of a JSON file", 'puffer_frames.Certificate.load("FILE.json").sign(key).save("FILE.json")'),
 )
-_KEY = ("To see the fingerprint of the key", "openssl pkey -pubin -in KEY.pem -outform DER | sha256sum")
+_KEY = ("To see the fingerprint of the key", "openssl pkey -pubin -in PUBLIC.pem -outform DER | sha256sum")
 
 
 def _signature(certificate: Fields, digest: tuple[str, str, bool] | None) -> list[Any]:
@@ -618,7 +621,7 @@ def _signature(certificate: Fields, digest: tuple[str, str, bool] | None) -> lis
         ("This page was made", f"{today()}; puffer_frames {certificate.version}"),
         ("Fingerprint of the release", certificate.fingerprint),
     ]
-    key = " --public-key KEY.pem" * bool(certificate.signature)
+    key = " --public-key PUBLIC.pem" * bool(certificate.signature)
     name = "FILE" if digest is None else shlex.quote(digest[0])
     if digest is not None:
         rows += [(f"SHA-256 of {shown(digest[0])}", digest[1]), ("To check its bytes", f"sha256sum {name}")]

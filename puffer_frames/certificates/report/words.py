@@ -407,7 +407,7 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     "signed": (
         "not covered",
         "Signed in the name of {issuer}, with the Ed25519 key {key}. This page cannot check that: take the public key, "
-        "KEY.pem, from the issuer, not from whoever sent the file, compare its fingerprint with this one, and use "
+        "PUBLIC.pem, from the issuer, not from whoever sent the file, compare its fingerprint with this one, and use "
         "`puffer verify`, which must say “intact”.",
     ),
     "unsigned": (

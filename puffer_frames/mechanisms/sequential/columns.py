@@ -163,10 +163,9 @@ def number_column(
     name: str, entries: Numbered, /, *, cells: int, ends: Bounds | None, nulls: bool, whole: bool
 ) -> TableColumn:
     """A column of numbers in cells: each value of few, else heavy ones alone and the others in equal parts."""
-    missing = int(np.isnan(entries.values).sum())
-    if missing and not nulls:
+    missing, there = int(np.isnan(entries.values).sum()), np.sort(entries.values[~np.isnan(entries.values)])
+    if missing and not nulls and there.size:
         raise missing_values(name, missing)
-    there = np.sort(entries.values[~np.isnan(entries.values)])
     if not there.size or not np.isfinite(there[[0, -1]]).all():
         got = "no value at all" if not there.size else "infinite ones"
         raise PriorError(f"the public column {name!r}", rule="of finite numbers", got=got, hint="Leave it out.")

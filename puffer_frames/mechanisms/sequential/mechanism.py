@@ -457,10 +457,10 @@ def _useless(plan: TableFit) -> str:
     found = []
     for name in plan.useless_columns:
         own = plan.changes[name]
-        labels = f"of {name} changes {own.constant:.0%} (a release {own.share:.0%})"
-        numbers = f"of {name} is off by {own.constant:.3g} (a release by {own.distance:.3g})" if own.distance else ""
-        found.append(numbers or labels)
-    return f"ONE CONSTANT IS NEARER, under the network: {', '.join(found)}. Single values of these are of no use"
+        labels = f"of {name} in {100 * own.constant:.0f} % of the rows (the release in {100 * own.share:.0f} %)"
+        numbers = f"of {name} by {own.constant:.3g} on average (the release by {own.distance:.3g})"
+        found.append(numbers if own.distance else labels)
+    return f"ONE CONSTANT IS NEARER. It is wrong, under the network, {', '.join(found)}. Single values are of no use"
 
 
 def _by_secret(plan: TableFit, name: str) -> str:

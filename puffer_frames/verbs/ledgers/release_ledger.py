@@ -286,7 +286,9 @@ class Ledger(Printed):
             try:
                 found = together(certificates, frame=frame)
             except PufferError:  # of the table too, which may have missing values
-                raise self._refused(certificates, f"some of which nothing is known together: {error.got}") from None
+                got = f"some of which nothing is known together: {error.got}"
+                step = "Less epsilon does not help: release what is needed of a data set once, in one table"
+                raise self._refused(certificates, got, step=step) from None
         if found.epsilon > limit.epsilon or found.delta > limit.delta:
             raise self._refused(certificates, f"{_target_text(found.epsilon, found.delta)} with this one")
 
@@ -302,12 +304,12 @@ class Ledger(Printed):
         )
         return LedgerError(error.what, rule=error.rule, got=error.got, hint=hint)
 
-    def _refused(self, certificates: Sequence[Certificate], got: str) -> LedgerError:
+    def _refused(self, certificates: Sequence[Certificate], got: str, *, step: str = "Ask for less") -> LedgerError:
         return LedgerError(
             f"the releases of {shown(certificates[-1].dataset or '')!r}",
             rule=f"within {_target_text(self.limit, self.delta)} together",
             got=got,
-            hint="Nothing was drawn. Ask for less, or leave this release out; docs/ledger.md says what adds up.",
+            hint=f"Nothing was drawn. {step}, or leave this release out; docs/ledger.md says what adds up.",
         )
 
     def _shown(self) -> tuple[str, Rows]:
