@@ -156,12 +156,13 @@ def test_missing_values(frame):
 def test_rare_levels(rare):
     with pytest.warns(RareLevelsWarning, match="1 level of the public column has fewer") as caught:
         kept = plan(rare)
-    assert [w.message.levels for w in caught] == [("rare",)]
-    assert "'rare'" not in str(caught[0].message)
+    assert [w.message.levels for w in caught if w.category is RareLevelsWarning] == [("rare",)]
+    assert not any("'rare'" in str(w.message) for w in caught)
     assert "rare" in kept.channels["town"].inputs
     with pytest.warns(RareLevelsWarning, match="a level that more rows have") as caught:
         merged = plan(rare, mechanism=Channel(merge_rare=5))
-    assert [w.message.levels for w in caught] == [("other",)]  # it has the rows of one rare level
+    found = [w.message.levels for w in caught if w.category is RareLevelsWarning]
+    assert found == [("other",)]  # it has the rows of one rare level
     assert merged.channels["town"].inputs == (*sorted(TOWNS), "other")
     everything = {"rare", *TOWNS}
     with pytest.raises(ArgumentError, match="merge_rare must be of so few rows that two levels are left"):

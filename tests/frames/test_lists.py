@@ -72,6 +72,7 @@ def test_merged_lists_and_their_estimates():
     assert sum(estimated) == pytest.approx(ROWS)
 
 
+@pytest.mark.filterwarnings("ignore::puffer_frames.errors.WeakGuaranteeWarning")
 def test_lists_beside_other_columns_and_whole_tables():
     frame = NUMBERS.select("sex", pl.col("a").fill_null([]), y=pl.Series(RNG.integers(0, 9, ROWS)))
     for more in ({"public": ["a", "y"]}, {"mechanism": "sequential"}):
