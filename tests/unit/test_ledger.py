@@ -413,6 +413,7 @@ def test_what_no_release_has_written_is_an_error(path):
         "schema 2.0": [json.dumps(first | {"schema": "2.0"})],
         "without a time": [json.dumps(first | {"dataset": None})],
         "certificate that is none": [json.dumps(first | {"certificate": {"epsilon": 1, "dataset": NAMED["dataset"]}})],
+        "certificate of another data set": [json.dumps(first | {"certificate": 5})],
         "line 2 with another state": [lines[0], lines[0]],
     }
     for match, texts in wrong.items():

@@ -10,6 +10,7 @@ from scipy.stats import kstest
 import puffer_frames
 from puffer_frames import Channel, Layout, Noise, Unit, WideNoiseWarning, certificate_of, load_plan
 from puffer_frames.core import Prior
+from puffer_frames.mechanisms.channel import best
 from puffer_frames.mechanisms.noise import rows_seen
 from puffer_frames.priors.law_set import is_refuted
 from puffer_frames.scales import columns
@@ -264,6 +265,16 @@ def test_a_channel_of_labels_whose_shares_are_off_is_warned_of():
     kept, found = warned(lambda: frame.puffer.calibrate(**asked, epsilon=0.5, mechanism=Channel(preserve="marginal")))
     assert "shares" not in found
     assert not kept.fitted.shifted_columns
+
+
+def test_no_channel_of_many_secrets_is_looked_for_to_advise_it(monkeypatch):
+    """With 50 secrets and a delta it took minutes, of a calibration of five seconds."""
+    looked = []
+    monkeypatch.setattr(best, "find", lambda *_args, **_options: looked.append(1))
+    many = pd.DataFrame({"s": np.arange(ROWS) % 21, "x": PEOPLE["far"]})
+    _, found = warned(lambda: many.puffer.calibrate(secret="s", public="x", epsilon=0.5, delta=1e-3))
+    assert "channel" not in str(found["constant"])
+    assert not looked
 
 
 def test_bounds_after_the_noise_that_values_lie_beyond_are_warned_of():

@@ -168,7 +168,7 @@ class Record:
         said = {"dataset": self.dataset} | ({} if self.batch is None else {"batch": self.batch, "batches": APART})
         if isinstance(certificate, str):
             return all(f"{json.dumps(name)}: {json.dumps(text)}" in certificate for name, text in said.items())
-        return said == {name: certificate.get(name) for name in said}
+        return isinstance(certificate, Mapping) and said == {name: certificate.get(name) for name in said}
 
     @property
     def plain(self) -> Any:
