@@ -501,16 +501,17 @@ def least_error(summary: Summary, target: Target, /, *, pairs: Any) -> float:
     return find((laws,), column, target=target, pairs=pairs, options=options).lower_bound
 
 
-_CELLS = 12
-"""A channel of so few cells is found in a tenth of a second, and its error bounds that of a finer one."""
+_CELLS, _MOST_SECRETS = 12, 150
+"""A channel of so few cells is found in a tenth of a second, and its error bounds that of a finer one. So many secrets
+take 1.5 seconds; the time grows with their square."""
 
 
 def error_in_few_cells(summary: Summary, target: Target, /, *, pairs: Pairs, most: float = math.inf) -> float:
     """The error of a channel of a few cells that loses less than `most` under any law; infinite where there is none, or
-    none whose released values follow the raw ones.
+    none whose released values follow the raw ones, and for many secrets, where it is not looked for.
     """
     options, middles = Channel(cells=_CELLS), summary.at_middles()
-    if options.cap is None or most <= options.cap:
+    if options.cap is None or most <= options.cap or len(summary.counts) > _MOST_SECRETS:
         return math.inf
     values = np.unique(np.concatenate([values_of_secret for values_of_secret, _ in middles.counts.values()]))
     column = in_cells(middles, values, options)
