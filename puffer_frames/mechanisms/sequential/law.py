@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import xlogy
 
+from puffer_frames.mechanisms.file_checks import require
 from puffer_frames.numbers.threads import one_blas_thread
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
@@ -337,3 +338,36 @@ def k_means(points: FloatArray, classes: int, rng: np.random.Generator, /, *, tu
         sizes = np.diff(np.append(starts, len(points)))
         centres = np.add.reduceat(points[order], starts, axis=0) / sizes[:, None]
     return centres
+
+
+_NEAR = 1e-12
+"""More than the rounding of a sum of probabilities."""
+
+
+def check_law(law: NetworkLaw, sizes: tuple[int, ...], secrets: int, /) -> None:
+    """Raise PlanFileError for a network of other columns or secrets, and for laws that are none."""
+    require(bool(law.trees) and law.shares.shape == (len(law.trees), secrets), "a network of other secrets")
+    _check_laws(law.shares.T)
+    for tree in law.trees:
+        parents = tree.parents
+        require(len(parents) == len(tree.tables) == len(sizes), "a tree of other columns")
+        require(parents.count(-1) == 1 and all(-1 <= k < len(sizes) for k in parents), "a tree that is none")
+        for column in range(len(sizes)):
+            above = {column}
+            while (column := parents[column]) >= 0:
+                require(column not in above, "a tree that is none")
+                above.add(column)
+        for column, table in enumerate(tree.tables):
+            parent = parents[column]
+            require(table.shape == (secrets, sizes[parent] if parent >= 0 else 1, sizes[column]), "another shape")
+            _check_laws(table)
+
+
+def _check_laws(laws: FloatArray) -> None:
+    require(bool((laws > 0).all() and np.isfinite(laws).all()), "a probability that is none")
+    check_sums(laws)
+
+
+def check_sums(laws: FloatArray, /) -> None:
+    """Raise PlanFileError for probabilities that do not add up to 1."""
+    require(bool((np.abs(laws.sum(axis=-1) - 1) < _NEAR).all()), "probabilities of another sum")

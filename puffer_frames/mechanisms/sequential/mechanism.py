@@ -56,7 +56,7 @@ from puffer_frames.mechanisms.sequential.fitted import (
     reserve_of,
     split,
 )
-from puffer_frames.mechanisms.sequential.law import NetworkLaw, Tree
+from puffer_frames.mechanisms.sequential.law import NetworkLaw, Tree, check_law, check_sums
 from puffer_frames.mechanisms.sequential.measured import CONFIDENCE, Attack, HeldOut, Kept, OtherBelief
 from puffer_frames.mechanisms.sequential.options import Sequential
 from puffer_frames.mechanisms.sequential.release import SequentialPlan, Step, Whole, log_likelihoods
@@ -74,7 +74,7 @@ from puffer_frames.numbers.presentation import (
     shown,
     shown_names,
 )
-from puffer_frames.priors.prior import FloatArray, Secret
+from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import RARE, typed
 from puffer_frames.scales.cautions import (
     MOVED,
@@ -237,10 +237,6 @@ def _done(plan: TableFit) -> Iterator[Statement]:
     yield say("channel-draw")
 
 
-_NEAR = 1e-12
-"""More than the rounding of a sum of probabilities."""
-
-
 def check_table_plan(plan: TableFit, /) -> None:
     """Raise PlanFileError for parts that do not belong together.
 
@@ -270,7 +266,7 @@ def check_table_plan(plan: TableFit, /) -> None:
     require(len(kinds) == len(drawn), "a network twice")
     sizes = tuple(len(column.levels) for column in plan.columns if column.source is None)
     for law in own.laws:
-        _check_law(law, sizes, len(plan.rows_per_secret))
+        check_law(law, sizes, len(plan.rows_per_secret))
     require(sorted(step.column for step in own.steps) == list(range(len(sizes))), "columns that are released twice")
     for step in own.steps:
         _check_step(step, plan, sizes[step.column])
@@ -314,33 +310,6 @@ def _check_column(column: TableColumn, plan: TableFit) -> None:
         require(bool((np.searchsorted(edges, values) == np.arange(values.size)).all()), "a value of another cell")
 
 
-def _check_law(law: NetworkLaw, sizes: tuple[int, ...], secrets: int) -> None:
-    require(bool(law.trees) and law.shares.shape == (len(law.trees), secrets), "a network of other secrets")
-    _check_laws(law.shares.T)
-    for tree in law.trees:
-        parents = tree.parents
-        require(len(parents) == len(tree.tables) == len(sizes), "a tree of other columns")
-        require(parents.count(-1) == 1 and all(-1 <= k < len(sizes) for k in parents), "a tree that is none")
-        for column in range(len(sizes)):
-            above = {column}
-            while (column := parents[column]) >= 0:
-                require(column not in above, "a tree that is none")
-                above.add(column)
-        for column, table in enumerate(tree.tables):
-            parent = parents[column]
-            require(table.shape == (secrets, sizes[parent] if parent >= 0 else 1, sizes[column]), "another shape")
-            _check_laws(table)
-
-
-def _check_laws(laws: FloatArray) -> None:
-    require(bool((laws > 0).all() and np.isfinite(laws).all()), "a probability that is none")
-    _check_sums(laws)
-
-
-def _check_sums(laws: FloatArray) -> None:
-    require(bool((np.abs(laws.sum(axis=-1) - 1) < _NEAR).all()), "probabilities of another sum")
-
-
 def _check_step(step: Step, plan: TableFit, size: int) -> None:
     options, name = plan.options, plan.names[step.column]
     known = options.reader_cap * (name not in options.known)
@@ -352,7 +321,7 @@ def _check_step(step: Step, plan: TableFit, size: int) -> None:
     require(bool(np.isfinite(step.centres).all()), "a context that is none")
     if step.moves is not None:
         require(step.moves.shape == (secrets, size, size) and bool((step.moves >= 0).all()), "moves of another column")
-        _check_sums(step.moves.reshape(secrets, -1))
+        check_sums(step.moves.reshape(secrets, -1))
     for table in step.weights:
         _check_table(table, step, options)
 
