@@ -373,7 +373,7 @@ def from_text(name: str, texts: Iterable[object], /) -> str:
         steps += '.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)'
     behind = r"[%+€$£¥)]+$"
     if any(match["unit"] for match in numbers):
-        behind = r"[^\d.]+$"
+        behind = r"[^\d.]\D*$"
         more += " Units are cut off so: look first whether all texts have the same."
     if any(text.strip().endswith("+") for text in listed):
         more += " A number with + behind it becomes that number."

@@ -149,7 +149,7 @@ class Dialect:
         with suppress(csv.Error):
             lengths = [len(row) for _, row in islice(found.rows(path), FIRST) if row]
             if len(lengths) > 1 and len(set(lengths)) == 1:
-                told = f"has no comma in its first line, and is read with {marks[0]!r} between its fields"
+                told = f"has no comma between its names, and is read with {marks[0]!r} between its fields"
                 warn(SuspectValuesWarning(f"the input {path.name!r}", told, hint=SEPARATORS[marks[0]]))
                 return found
         return self

@@ -8,6 +8,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, islice, product
 from typing import Any
@@ -666,7 +667,9 @@ def _form(entry: Any, depth: int = 0) -> str:
         return f"{kind} {list(islice(keys, PLACES))}"
     if isinstance(entry, (list, tuple)):
         return f"{kind} {[_form(own, depth + 1) for own in entry[:PLACES]]}"
-    return f"{kind} {getattr(entry, '__dict__', '')}"
+    with suppress(Exception):  # an attribute may have no text
+        return f"{kind} {getattr(entry, '__dict__', '')}"
+    return kind
 
 
 def _plain_text(text: str) -> str:

@@ -7,6 +7,8 @@ import itertools
 import math
 import warnings
 from collections import Counter
+from enum import Enum
+from typing import NamedTuple
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -22,6 +24,7 @@ from puffer_frames.errors import ColumnTypeError
 from puffer_frames.frames import kept
 from puffer_frames.frames.kept import Column, Evidence, guesses
 from puffer_frames.frames.local.looks import plan_evidence
+from puffer_frames.frames.stamps.entries import plain_entry
 
 ROWS = 1000
 RNG = np.random.default_rng(21)
@@ -257,6 +260,40 @@ def test_kept_objects_are_plain():
     assert {name: len(entries) for name, entries in kept.items()} == dict.fromkeys(columns, 1)
     assert [type(released[name][0]) for name in ("texts", "numbers", "dicts")] == [str, int, dict]
     assert type(released["lists"][0][0]) is type(next(iter(released["dicts"][0]))) is str
+
+
+class Pair(NamedTuple):
+    first: str
+    second: float
+
+
+class Size(tuple, Enum):
+    SMALL = (1, 2)
+
+
+class Unspoken:
+    """It has a text, and an attribute that has none."""
+
+    def __init__(self):
+        self.inner = self.Inner()
+
+    class Inner:
+        def __repr__(self):
+            raise RuntimeError
+
+    def __str__(self):
+        return "unspoken"
+
+
+def test_plain_objects_are_what_they_were():
+    hidden, whole = np.ma.array([1.0, 7.0], mask=[False, True]), np.array(Texts("x"), dtype=object)
+    plain = [plain_entry(entry) for entry in (Pair(Texts("x"), 1.0), Size.SMALL, np.ma.masked, hidden, whole)]
+    assert plain[:3] == [Pair("x", 1.0), Size.SMALL, np.ma.masked]
+    assert (type(plain[0]), type(plain[0].first)) == (Pair, str)
+    assert (plain[3].tolist(), plain[3].data.tolist()) == ([1.0, None], [1.0, 0.0])
+    assert (plain[4].shape, type(plain[4].item())) == ((), str)
+    frame = pd.DataFrame({"group": LETTER, "score": SCORE, "k": objects([Unspoken() for _ in LETTER])})
+    assert found(frame, public="score", layout=Layout(keep="k")) == []
 
 
 class Ticket:
@@ -503,7 +540,7 @@ def test_copies_in_fields_and_categories_of_polars():
     ("one", "other"),
     [
         (range(1, 3), [1, 2]),
-        ([decimal.Decimal("NaN1")], [decimal.Decimal("2")]),
+        ([decimal.Decimal("NaN1")], [decimal.Decimal(2)]),
         ({"a": (decimal.Decimal("sNaN"),)}, {"a": (decimal.Decimal(2),)}),
         ([decimal.Decimal("1e400")], [decimal.Decimal("2")]),
         ([decimal.Decimal("1e-400")], [decimal.Decimal("2")]),

@@ -289,6 +289,7 @@ WRITTEN = {
     "apostrophes": ("1'00{}'000", lambda k: 1_000_000 + 1000 * k),
     "codes of a currency": ("EUR -1,00{}.5", lambda k: -1000.5 - k),
     "units": ("{},5 kg", lambda k: k + 0.5),
+    "units with a point": ("{}.5 Std.", lambda k: k + 0.5),
     "a minus behind": ("1{}-", lambda k: -10 - k),
     "another minus": ("−{}", lambda k: -k),
 }

@@ -245,6 +245,14 @@ def test_a_channel_whose_values_do_not_follow_the_raw_ones_is_warned_of_and_not_
     assert not warned(lambda: frame.puffer.calibrate(**asked, epsilon=2.0, mechanism="channel"))[1]
 
 
+def test_no_channel_is_looked_for_where_secrets_are_many(monkeypatch):
+    """Of 300 it took five seconds, and the rest of the plan 0.2."""
+    monkeypatch.setattr(best, "find", None)
+    frame = pd.DataFrame({"group": np.arange(2000) % 200, "x": np.random.default_rng(0).normal(size=2000)})
+    _, found = warned(lambda: frame.puffer.calibrate(secret="group", public="x", epsilon=1.0))
+    assert "constant" in found
+
+
 def test_a_channel_of_labels_whose_shares_are_off_is_warned_of():
     """Of twelve months by job four were left, and nothing was said."""
     rng = np.random.default_rng(0)

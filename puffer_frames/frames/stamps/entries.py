@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
-from typing import Any
+from typing import Any, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -251,23 +251,29 @@ _CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset)
 
 
 def plain_entry(entry: Any, /) -> Any:
-    """An object without what rides along, nested ones too: attributes of its own class, bits of a NaN."""
+    """An object without what rides along, nested ones too: attributes of its class, bits of a NaN, masked values."""
+    if isinstance(entry, Enum) or entry is np.ma.masked:
+        return entry
     if isinstance(entry, Decimal) and entry.is_nan():
         return Decimal("NaN")
     if isinstance(entry, (float, np.floating)) and entry != entry:
         return math.nan
     if isinstance(entry, np.ndarray):  # which may be a view of a larger one
-        own = np.array(entry, order="C")
+        masked, blank = isinstance(entry, np.ma.MaskedArray), cast(Any, np.zeros((), entry.dtype))
+        own = np.array(np.ma.filled(entry, blank) if masked else entry, order="C")
         if own.dtype.kind == "f":
             own[np.isnan(own)] = np.nan
-        return np.frompyfunc(plain_entry, 1, 1)(own) if own.dtype == object else own
+        if own.dtype == object:
+            np.frompyfunc(plain_entry, 1, 1)(own, out=own)
+        return np.ma.array(own, mask=np.ma.getmaskarray(entry).copy()) if masked else own
     if isinstance(entry, dict):
         return {plain_entry(key): plain_entry(own) for key, own in dict.items(entry)}
     for kind in _CONTAINERS:
         if isinstance(entry, kind):
-            return kind(plain_entry(own) for own in kind.__iter__(entry))
-    own_class = type(entry).__flags__ & _HEAP and not isinstance(entry, Enum)
-    for kind in _SCALARS if own_class else ():
+            found = kind(plain_entry(own) for own in kind.__iter__(entry))
+            named = hasattr(type(entry), "_fields") and not type(entry).__dictoffset__  # no attributes but the fields
+            return tuple.__new__(type(entry), found) if kind is tuple and named else found
+    for kind in _SCALARS if type(entry).__flags__ & _HEAP else ():
         if isinstance(entry, kind):
             return kind(*kind.__getnewargs__(entry))
     return entry

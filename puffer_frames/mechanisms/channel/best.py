@@ -501,17 +501,18 @@ def least_error(summary: Summary, target: Target, /, *, pairs: Any) -> float:
     return find((laws,), column, target=target, pairs=pairs, options=options).lower_bound
 
 
-_CELLS, _SECRETS = 12, 20
+_CELLS, _SECRETS, _MOST_SECRETS = 12, 20, 150
 """A channel of so few cells is found in a tenth of a second, and its error bounds that of a finer one. With delta and
-more secrets than these it takes seconds to minutes."""
+more secrets than the first number it takes seconds to minutes; otherwise the time grows with their square, 1.5 seconds
+for the second number."""
 
 
 def error_in_few_cells(summary: Summary, target: Target, /, *, pairs: Pairs, most: float = math.inf) -> float:
     """The error of a channel of a few cells that loses less than `most` under any law; infinite where there is none, or
     none whose released values follow the raw ones, and where it would take long to find.
     """
-    options, middles = Channel(cells=_CELLS), summary.at_middles()
-    is_long = len(summary.counts) > _SECRETS and (target.delta > 0 or most == math.inf)
+    options, middles, secrets = Channel(cells=_CELLS), summary.at_middles(), len(summary.counts)
+    is_long = secrets > (_SECRETS if target.delta > 0 or most == math.inf else _MOST_SECRETS)
     if options.cap is None or most <= options.cap or is_long:
         return math.inf
     values = np.unique(np.concatenate([values_of_secret for values_of_secret, _ in middles.counts.values()]))

@@ -213,7 +213,7 @@ class FittedChannel(ChannelFit):
                 WideNoiseWarning(
                     tuple(shifted),
                     f"the shares of some levels of {{columns}} are off by more than {SHIFTED:g} on average"
-                    + f", and {lost:,} of the levels are hardly ever released" * (lost > 0),
+                    + f", and {lost:,} level{'s are' if lost > 1 else ' is'} hardly ever released" * (lost > 0),
                     hint=f'{LARGER} Channel(preserve="marginal") keeps the shares, and changes more labels. The plan '
                     "has the figures.",
                     reason="shares",

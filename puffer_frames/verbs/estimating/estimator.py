@@ -78,7 +78,7 @@ class Estimator(Printed):
             Of a whole table alone.
         """
         if support is not None:
-            rule, hint = "left out for a mean, but of a whole table", "Leave it out: no mean of noisy values needs it."
+            rule, hint = "left out, except of a whole table", "Leave it out: no mean of noisy values needs it."
             raise ArgumentError("support", rule=rule, got="one", hint=hint)
         name = self.columns.name(column, "column")
         names = () if by is None else self.columns.names(by, "by")
