@@ -46,9 +46,11 @@ class Usefulness:
         return [f"{'below' if is_bound else 'about'} {figure:.2g}" for figure, is_bound in figures]
 
 
-def evenly(values: FloatArray, /, *, most: int = MOST_VALUES) -> FloatArray:
-    """At most so many values, evenly spread over the array."""
-    return values[:: max(1, -(-values.size // most))]
+def sampled(values: FloatArray, /, *, most: int = MOST_VALUES) -> FloatArray:
+    """At most so many values, of places that are random and always the same: every n-th row may be of one kind."""
+    if values.size <= most:
+        return values
+    return values[np.random.default_rng(0).integers(0, values.size, most)]
 
 
 def usefulness(released: FloatArray, noise: NoiseFamily | None, /, *, as_bounds: bool = False) -> Usefulness | None:
@@ -57,7 +59,7 @@ def usefulness(released: FloatArray, noise: NoiseFamily | None, /, *, as_bounds:
     .. math:: \operatorname{Var} X = \operatorname{Var} Y - \operatorname{Var} N, \qquad
         E|X - c| = \frac{2}{\pi} \int_0^\infty \frac{1 - \operatorname{Re} \varphi_Y(t) e^{-itc} / \varphi_N(t)}{t^2} dt
 
-    - `released` (array): Released values without further processing; a sample of them, evenly spread, will do.
+    - `released` (array): Released values without further processing; a random sample of them will do.
     - `noise`: None is returned for one whose tails have no variance, and for fewer than 50 values.
     - `as_bounds`: Some of the values have more noise, which is not known: both figures are given as bounds.
 
@@ -67,7 +69,7 @@ def usefulness(released: FloatArray, noise: NoiseFamily | None, /, *, as_bounds:
     bound, which is too low in less than 5 % of all releases. Figures that are clear of these by chance are too large.
     **Cost**: some milliseconds.
     """
-    sample = evenly(released)
+    sample = sampled(released)
     if noise is None or sample.size < FEWEST_ROWS or not np.isfinite(sample).all():
         return None
     unit = noise.at(1.0)

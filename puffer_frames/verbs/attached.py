@@ -16,7 +16,7 @@ from puffer_frames.frames.matching import require_rows
 from puffer_frames.frames.plans.source import collect_plan, sink_plan
 from puffer_frames.frames.stamps.parquet import read_parquet_metadata, runs_of, write_parquet_file
 from puffer_frames.frames.table import open_table
-from puffer_frames.noise.usefulness import evenly
+from puffer_frames.noise.usefulness import sampled
 from puffer_frames.numbers.arguments import check_flag
 from puffer_frames.priors.prior import FloatArray
 
@@ -218,7 +218,7 @@ def collect(frame: NativeFrame, /) -> NativeFrame:
     if rows is None:
         raise _no_plan()
     certificate = attached_to(frame)
-    sample = {name: evenly(plain_numbers(rows[name])) for name in certificate.scales}
+    sample = {name: sampled(plain_numbers(rows[name])) for name in certificate.scales}
     certificate = certificate.of_values(open_table(rows).fingerprint(), sample)
     if runs is not None:
         runs.end(certificate)

@@ -28,7 +28,7 @@ from puffer_frames.mechanisms.seam import Release
 from puffer_frames.noise.adding import HALVES, grid_of, noise_on_grid, on_grid
 from puffer_frames.noise.refining import GRID_COST, LEAST_STEP, MOST_TIMES, refined
 from puffer_frames.noise.stream import ReleaseKey
-from puffer_frames.noise.usefulness import evenly
+from puffer_frames.noise.usefulness import sampled
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import plain, shown, upper_text
 from puffer_frames.papers.catalogue import PUBLISHED_FOR
@@ -281,7 +281,7 @@ def refine_release(
             raise _order("rows in another order than when it was refined before")
         if not known:
             file.write(earlier.fingerprint, value, epsilon=certificate.epsilon, scales=later.scales, values=values)
-    sample = {name: evenly(column) for name, column in columns.items()}
+    sample = {name: sampled(column) for name, column in columns.items()}
     return reserved.put(certificate.said(drawing.about).of_values(value, sample), table.native)
 
 

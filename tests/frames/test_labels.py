@@ -11,7 +11,7 @@ import pytest
 from conftest import FRAME_KINDS, build_frame, thinned
 from kinds import entries, fingerprint, other_kind
 
-from puffer_frames import KeptColumnWarning, Layout, Unit, privatize
+from puffer_frames import KeptColumnWarning, Layout, Noise, Unit, privatize
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, ColumnTypeError, PriorError
 from puffer_frames.frames.plans.source import collect_plan
 from puffer_frames.frames.roles import Roles, RowOrder
@@ -494,3 +494,19 @@ def test_lists_become_columns_of_yes_and_no(kind):
     assert set(wide.columns) == {"group", "bus", "car"}
     out = run(privatize(wide, public=["bus", "car"], mechanism="channel", **asked))
     assert len(out) == ROWS
+
+
+@pytest.mark.parametrize("kind", ["pandas", "pandas-nullable", "polars", "polars-lazy", "pyarrow", "duckdb"])
+@pytest.mark.parametrize(("dtype", "low"), [("float64", 2.0**53), ("float32", 2.0**24)])
+def test_floats_that_merge_integers_are_no_secrets(kind, dtype, low):
+    """As pandas reads integers beside a missing one: two secrets had become one."""
+    for value, fits in ((low, False), (low - 1, True)):
+        codes = np.array([value, 5.0] * 100, dtype=dtype)
+        frame = build_frame(kind, {"code": codes, "a": ["p", "q"] * 100, "x": np.arange(200) % 7})
+        for asked in ({"secret": "code"}, {"secret": "a", "given": "code"}, {"secret": "a", "unit": Unit("code", rows="any")}):
+            asked = {"public": "x", "epsilon": 1.0, "mechanism": Noise(theorem="bounded"), **asked}
+            if fits and "unit" not in asked:
+                privatize(frame, **asked)
+            elif not fits:
+                with pytest.raises(ColumnTypeError, match="floats so large that they merge integers"):
+                    privatize(frame, **asked)

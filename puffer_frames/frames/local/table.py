@@ -43,7 +43,7 @@ from puffer_frames.noise.adding import Codes, Draw, Levels, Reals
 from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.stream import Numbers
-from puffer_frames.noise.usefulness import evenly
+from puffer_frames.noise.usefulness import sampled
 from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.priors.series_rows import SeriesRows, UnitRows
 from puffer_frames.priors.summary import JointCounts, Level, LevelCounts, Summary
@@ -551,7 +551,7 @@ class LocalRows:
         return Released(
             frame=released.native,
             rows=rows,
-            sample={name: evenly(values) for name, values in columns.items() if not isinstance(values, Relabelled)},
+            sample={name: sampled(values) for name, values in columns.items() if not isinstance(values, Relabelled)},
             fingerprint=(released.with_levels(known=levels, rows=rows) if levels else released).fingerprint(),
             levels=levels,
         )

@@ -27,7 +27,7 @@ from puffer_frames.frames.stamps.whole_file import Naming, replacing
 from puffer_frames.frames.tally import other_rows
 from puffer_frames.noise.adding import Levels, Reals
 from puffer_frames.noise.stream import Rows
-from puffer_frames.noise.usefulness import evenly
+from puffer_frames.noise.usefulness import sampled
 from puffer_frames.numbers.threads import ahead
 from puffer_frames.priors.prior import FloatArray
 
@@ -249,7 +249,7 @@ def sink_plan(
     def seen(batch: pl.DataFrame) -> None:
         taken.update(nw.from_native(batch, eager_only=True))
         for name, sample in parts.items():
-            sample.append(evenly(plain_numbers(batch[name]), most=_SAMPLED).copy())
+            sample.append(sampled(plain_numbers(batch[name]), most=_SAMPLED).copy())
 
     def entry(_context: object) -> dict[str, str]:
         sample = {name: np.concatenate(values) for name, values in parts.items()}
