@@ -6,6 +6,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -90,6 +92,13 @@ def test_standard_output_on_a_full_disk(folder, capsys, more):
     os.close(reading)
     with os.fdopen(writing, "w") as gone, contextlib.redirect_stdout(gone):  # as of head -1, which has read enough
         assert main(["verify", "out.parquet"]) == 0
+
+
+def test_errors_on_a_full_disk(folder):
+    """Python ended with 120 after a release that was made, since it flushes once more."""
+    words = [sys.executable, "-m", "puffer_frames", "release", "in.parquet", "out.parquet", *ASKED, "-v"]
+    with Path("/dev/full").open("w") as full:
+        assert subprocess.run(words, stderr=full, stdout=subprocess.DEVNULL, check=False).returncode == 0
 
 
 @pytest.mark.parametrize("name", ["in.parquet", "in.csv", "out.parquet", "no/puffer.prom"])

@@ -150,10 +150,15 @@ def _print(text: str, stream: TextIO) -> None:
     try:
         print(text.encode(encoding, "backslashreplace").decode(encoding), file=stream, flush=True)
     except OSError as error:  # the reader has gone, or the disk is full; Python would complain once more when it ends
-        with suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        _give_up(stream)
         if stream is sys.stdout and not isinstance(error, BrokenPipeError):
             raise OSError(error.errno, os.strerror(error.errno or 0), "standard output") from None
+
+
+def _give_up(stream: TextIO) -> None:
+    """What is still to be written is lost."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 LOG = logging.getLogger("puffer_frames.doors.command")
@@ -270,6 +275,10 @@ def logging_to_stderr(*, louder: int, as_json: bool = False) -> Iterator[Logged]
         for each in handlers:
             LOG.removeHandler(each)
         LOG.setLevel(before)
+        try:
+            sys.stderr.flush()
+        except OSError:  # a full disk: Python would flush once more when it ends, and exit with 120
+            _give_up(sys.stderr)
 
 
 def check_metrics(path: Path, /) -> None:
