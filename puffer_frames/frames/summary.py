@@ -455,7 +455,7 @@ def _entries(keys: nw.Series[Any], what: str, *, hint: str) -> list[Any]:
         floats = np.asarray(keys.cast(nw.Float64).to_numpy(), dtype=np.float64)
         there = floats[~np.array(missing, dtype=bool)]
         if np.isfinite(there).all() and (there == np.rint(there)).all():
-            if (np.abs(there) < merging_from(keys.dtype)).all():
+            if (np.abs(there) < 2.0**53).all():
                 return [None if null else int(value) for value, null in zip(floats.tolist(), missing, strict=True)]
             odd, hint = MERGING
     raise ColumnTypeError(
@@ -467,15 +467,10 @@ def _entries(keys: nw.Series[Any], what: str, *, hint: str) -> list[Any]:
 
 
 MERGING = (
-    "floats so large that they merge integers",
+    "floats beyond 2**53, which merge integers",
     'Read the column as text or as integers where it comes from: of pandas.read_csv with dtype={"column": "string"}.',
 )
 """What such a column holds, and what to do."""
-
-
-def merging_from(dtype: nw.dtypes.DType, /) -> float:
-    """From here on two integers may be one float of this dtype."""
-    return 2.0**24 if isinstance(dtype, nw.Float32) else 2.0**53
 
 
 def sort_key(label: Secret) -> tuple[tuple[str, Any], ...]:
