@@ -109,7 +109,7 @@ CASES = {
         ],
         {},
     ),
-    "lists": (lambda: [pd.DataFrame(table([[1]] * ROWS)), pl.DataFrame(table([[1]] * ROWS))], {}),
+    "lists, in pandas": (lambda: [pd.DataFrame(table([[1]] * ROWS))], {}),
     "numbers as text": (lambda: both(table([str(v) for v in WHOLE])), {}),
     "numbers in an object column": (lambda: [pandas_of(table(), dtypes={"x": object})], {}),
     # missing and special values
