@@ -23,7 +23,7 @@ def without_looks(monkeypatch):
     """Kept columns are not looked at, which is half of the time of a release: test_kept.py is about the looks."""
     from puffer_frames.frames.spark import table
 
-    monkeypatch.setattr(table, "warn_of_kept_in_spark", lambda rows, roles, count: iter(()))
+    monkeypatch.setattr(table, "warn_of_kept_in_spark", lambda rows, roles, count, draws: iter(()))
 
 
 def few_cells(monkeypatch):
