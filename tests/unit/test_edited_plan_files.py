@@ -18,6 +18,7 @@ from plan_cases import CASES, PEOPLE, file_of, planned, table_of
 
 from puffer_frames import Bootstrap, Contamination, Noise, PufferError, Strata, Unit, certificate_of, load_plan
 from puffer_frames.errors import CalibrationError, PlanFileError
+from puffer_frames.loss.outcome import Verification
 from puffer_frames.verbs.plans.file import digest_of
 
 WORDS = (
@@ -465,6 +466,16 @@ def test_noise_that_the_rows_of_the_plan_do_not_lead_to(asked, edit, tmp_path):
     edit(found, tmp_path / "other.json")
     with pytest.raises(PlanFileError):
         stated(load_plan(written(found, path)), PAIRED)
+
+
+@pytest.mark.filterwarnings("ignore::puffer_frames.errors.PufferWarning")
+def test_a_loss_that_ends_just_above_what_was_asked_for_is_not_proved_again(tmp_path, monkeypatch):
+    """A bracket that only nearly confirms a belief is said to be that of the file."""
+    saved(tmp_path / "plan.json", **ANY_ROWS)
+    one, other = load_plan(tmp_path / "plan.json"), load_plan(tmp_path / "plan.json")
+    assert "from-file" not in {said.key for said in certificate_of(one.release(PAIRED, rng=1)).statements}
+    monkeypatch.setattr(Verification, "confirms", lambda *_: False)
+    assert "from-file" in {said.key for said in certificate_of(other.release(PAIRED, rng=1)).statements}
 
 
 @pytest.mark.parametrize("name", ["laplace noise", "channel of labels"])

@@ -76,8 +76,8 @@ F = TypeVar("F", bound=NoiseFit)
 L = TypeVar("L", Verification, Verification | None)
 _ROUNDING = 1 + 1e-9
 _WIDER = 1.001
-"""The bracket of the loss of a belief may end so much above what was asked for, where that of all beliefs together was
-confirmed."""
+"""A plan is not refused where the bracket of the loss of a belief ends so much above what was asked for: that of all
+beliefs together was confirmed. The certificate says that the loss under this one was not computed again."""
 _FIT = 1e-3
 """The moments of a fitted law may differ from those of the rows by this share of the spread of the column."""
 
@@ -241,16 +241,19 @@ def unproved_beliefs(plan: NoiseFit, seen: RowsSeen, /, *, own_rows: bool) -> tu
 
     Raises PlanFileError where these are the rows of the plan, and it says something else than they do.
     """
-    if own_rows:
-        _check_own_rows(plan, seen)
+    near = _check_own_rows(plan, seen) if own_rows else set[str]()
     named = dict.fromkeys(belief for choice in plan.choices.values() for belief in choice.words)
     if not own_rows and (plan.strata is not None or plan.is_joint):
         return tuple(named)
-    return tuple(name for name in named if name.startswith(("given ", "other table")))
+    return tuple(name for name in named if name in near or name.startswith(("given ", "other table")))
 
 
-def _check_own_rows(plan: NoiseFit, seen: RowsSeen) -> None:
-    """Raise PlanFileError where a plan from a file says something else than the rows that it was made from."""
+def _check_own_rows(plan: NoiseFit, seen: RowsSeen) -> set[str]:
+    """Raise PlanFileError where a plan from a file says something else than the rows that it was made from.
+
+    Gives the beliefs under which these do not prove what was asked for, nor refute it.
+    """
+    near = set[str]()
     batch, alone = measure_rows(plan, seen), seen.joint is None or plan.is_joint
     if batch.ranges or (batch.exceeded and not alone):
         raise refused("noise that is not for the range of its own rows")
@@ -264,15 +267,16 @@ def _check_own_rows(plan: NoiseFit, seen: RowsSeen) -> None:
         own = seen.protected(plan.request)
         _check_values(plan, own)
         if plan.is_joint:
-            _check_needs(plan, plan.request, own, plan.choices, pairs=plan.pairs, named=plan.secrets)
+            near = _check_needs(plan, plan.request, own, plan.choices, pairs=plan.pairs, named=plan.secrets)
     counts: Mapping[Secret, int] = seen.protected(plan.request).rows_per_secret
     if plan.strata is not None:
-        counts = _check_strata(plan, plan.strata, seen.by_stratum(len(plan.request.secret)))
+        counts, near = _check_strata(plan, plan.strata, seen.by_stratum(len(plan.request.secret)))
         radii = {name: summary.radius for name, summary in seen.summaries.items() if name in plan.scales}
         if any(plan.summaries[name].radius != radius for name, radius in radii.items()):
             raise refused("values in other cells than those of its own rows")
     if counts != dict(plan.rows_per_secret):
         raise refused("other numbers of rows than its own")
+    return near
 
 
 def _check_needs(
@@ -283,14 +287,17 @@ def _check_needs(
     *,
     pairs: Pairs,
     named: Sequence[Secret],
-) -> None:
+) -> set[str]:
     """Raise PlanFileError where all rows, or those of a stratum, need more noise under a belief that follows from them,
     or do not have the coupling that the scales are said to rest on.
+
+    Gives the beliefs under which the bracket of the loss ends just above what was asked for.
     """
+    near = set[str]()
     beliefs = [entry for entry in request.beliefs if not isinstance(entry, JointCounts)]
     whole_rows = all(choice.theorem.whole_rows for choice in choices.values())
     if beliefs == [ONLY] or (len(choices) > 1 and not whole_rows):  # of other tables alone; the range was measured
-        return
+        return near
     known = of_one_copy(plan, {name: choice.scale for name, choice in choices.items()}) if whole_rows else None
     asked = replace(request, beliefs=beliefs)
     try:
@@ -309,6 +316,9 @@ def _check_needs(
             same = is_within(loss, stored, delta=0.0) and is_within(loss, stored, delta=1.0)
             if not same or not (one.theorem.coupled or _nearly_confirms(loss, target_of(plan))):
                 raise refused("a scale at which its own rows lose more than the file says")
+            if not (one.theorem.coupled or loss.confirms(target_of(plan))):
+                near.add(belief)
+    return near
 
 
 def _nearly_confirms(loss: Verification, target: Target) -> bool:
@@ -339,12 +349,16 @@ def _check_values(plan: NoiseFit, seen: RowsSeen) -> None:
                 raise refused("other labels than those of its own rows")
 
 
-def _check_strata(plan: NoiseFit, strata: StrataChoices, parts: Mapping[Stratum, RowsSeen]) -> Mapping[Secret, int]:
-    """Raise PlanFileError for other strata than these, or smaller scales than theirs; the rows of each secret."""
+def _check_strata(
+    plan: NoiseFit, strata: StrataChoices, parts: Mapping[Stratum, RowsSeen]
+) -> tuple[Mapping[Secret, int], set[str]]:
+    """Raise PlanFileError for other strata than these, or smaller scales than theirs; the rows of each secret, and the
+    beliefs that `_check_needs` gives.
+    """
     merged = RowsSeen.merged(list(parts.values())).protected(plan.request)
     whole, asked, everywhere = merged.rows_per_secret, for_parts(plan.request, merged), replace(merged, joint=None)
     least, rows = 0 if strata.one_scale else strata.minimum, {}
-    kinds = {}
+    kinds, near = {}, set[str]()
     for z, part in parts.items():
         own = part.protected(plan.request)
         rows[z] = sum(part.rows_per_secret.values())
@@ -353,12 +367,12 @@ def _check_strata(plan: NoiseFit, strata: StrataChoices, parts: Mapping[Stratum,
             if measure_part(plan, everywhere, strata.scales[z], for_range=True).ranges:
                 raise refused("noise that is not for the range of its own rows")
         elif not (kind.small or kind.unbound):
-            _check_needs(plan, asked, own, strata.choices[z], pairs=kind.pairs, named=kind.secrets)
+            near |= _check_needs(plan, asked, own, strata.choices[z], pairs=kind.pairs, named=kind.secrets)
     small, unbound = ({z for z, kind in kinds.items() if getattr(kind, name)} for name in ("small", "unbound"))
     said = (dict(strata.rows), set(strata.small), set(strata.unbound), strata.lacking)
     if said != (rows, small, unbound, sum(kind.lacks for kind in kinds.values())):
         raise refused("other strata than those of its own rows")
-    return whole
+    return whole, near
 
 
 def _restated_column(plan: NoiseFit) -> dict[str, Choice]:
