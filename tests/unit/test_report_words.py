@@ -16,6 +16,7 @@ from puffer_frames import Ledger
 from puffer_frames.certificates.about import check_about
 from puffer_frames.certificates.report.words import REPORT_SENTENCES
 from puffer_frames.certificates.text import headline
+from puffer_frames.errors import ArgumentTypeError
 
 SEEDED = ("release, seeded", "labels, seeded")
 NAMES = (
@@ -219,6 +220,14 @@ def test_a_signature_is_named_and_not_called_good(tmp_path):
     ]
     replace(signed, signed_by=None).report(tmp_path / "report.html", overwrite=True)  # of an earlier version
     assert "key that the record does not name" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_private_key_in_place_of_the_public_one_is_named():
+    key = Ed25519PrivateKey.generate()
+    signed = certificate_of_case("release").sign(key)
+    for wrong in (key, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())):
+        with pytest.raises(ArgumentTypeError, match="got a private key, which is for the issuer alone"):
+            signed.verify(said_of(), public_key=wrong)
 
 
 def test_the_command_that_signs(tmp_path, monkeypatch):
