@@ -462,6 +462,11 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "The fitted model of {what} decides the noise: it needs more than twice that of the observed "
         "frequencies{refuted}.",
     ),
+    "fit-refuted": (
+        "measured",
+        "The fitted model of {what} decides the noise, and the table of the plan refutes it at 95 % "
+        "(Kolmogorov-Smirnov){most}.",
+    ),
     "shares": (
         "measured",
         "The engine has confirmed each column alone for its share of epsilon. The guarantee of a row rests on the "

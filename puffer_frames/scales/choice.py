@@ -14,6 +14,7 @@ from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import Target, check_word
 from puffer_frames.numbers.presentation import lower_text, upper_text
 from puffer_frames.papers.catalogue import Theorem
+from puffer_frames.priors.law_set import is_refuted
 from puffer_frames.priors.pairs import Pair
 from puffer_frames.scales.learned import Belief, LearnedBelief
 from puffer_frames.scales.search import is_private, loss_of, smallest_of_each, smallest_scale_of
@@ -30,6 +31,8 @@ _EDGE = 2.0**-10
 """A loss that is proved to be beyond the request by more than this share is not at the edge."""
 ULPS = 2.0**-49
 """Roundings of one scale that came about in two ways are within this share of one another."""
+_SAME = 1e-9
+"""A published scale that was raised by at most this share of it, for the grid of the noise, still decides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +88,16 @@ class Choice:
     wider: Mapping[str, Verification] = field(default_factory=dict)
     """What it measured under every law that the table does not refute at 95 % ("population"), and under any law on the
     domain, or the range of the table ("any law")."""
+
+    def rests_on_refuted(self, *, published: bool) -> bool:
+        """Whether a fitted model that the table refutes decides the scale; `published`: the theorem's was asked for."""
+        needs = dict(self.scale_per_belief)
+        own, others = needs.pop("fitted", 0.0), max(needs.values(), default=0.0)
+        at_theorem = published and max(own, self.published_scale or 0.0) >= others * (1 - _SAME)
+        if self.theorem.discrete or not (own > others or at_theorem):
+            return False
+        observed = {secret: (law.means, law.levels[0]) for secret, law in self.empirical.items()}
+        return any(is_refuted(law, observed[secret], laws=len(observed)) for secret, law in self.priors.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

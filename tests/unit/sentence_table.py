@@ -226,6 +226,7 @@ TABLE = {
     "joint-rule": lambda c, name: columns(c),
     "fit-left-out": lambda c, name: False,
     "fit-decides": lambda c, name: False,
+    "fit-refuted": lambda c, name: False,
     "shares": lambda c, name: columns(c),
     "secrets-each": lambda c, name: c.get("secrets") == "each",
     "listed-pairs": lambda c, name: is_release(c) and "pairs" in c,

@@ -1,6 +1,7 @@
 """Warnings of noise that is of little use, and fitted models that decide it."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -175,6 +176,35 @@ def test_a_refuted_model_that_was_asked_for_is_warned_of(monkeypatch, tmp_path):
             lambda: few.puffer.calibrate(**options | {"mechanism": Noise(theorem="auto")}, beliefs="empirical")
         )[1]
     )
+
+
+@pytest.mark.parametrize("asked", ["exact", "theorem"])
+def test_a_refuted_model_that_decides_with_little_more_noise_is_named(asked, tmp_path):
+    """Of uniform values: less than twice the noise is no warning, but the plan and the certificate say whose it is."""
+    rng = np.random.default_rng(0)
+    group = rng.choice(["a", "b"], 2400)
+    x = np.where(group == "a", rng.uniform(0, 1, 2400), rng.uniform(0.3, 2, 2400))
+    table = pd.DataFrame({"group": group, "x": x, "ward": rng.integers(0, 2, 2400)})
+    mechanism = Noise(theorem="gaussian", calibration=asked)
+    options = {"secret": "group", "public": "x", "epsilon": 1.0, "mechanism": mechanism}
+    plan, found = warned(lambda: table.puffer.calibrate(**options))
+    assert "fit" not in found
+    times = f"{plan.scale / plan.scale_per_belief['empirical']:.4g} times that of the observed frequencies alone"
+    assert (times in " ".join(str(plan).split())) == (asked == "exact")
+    plan.save(tmp_path / "plan.json")
+    for one in (plan, load_plan(tmp_path / "plan.json"), table.puffer.calibrate(**options, given="ward")):
+        texts = {statement.key: statement.text for statement in certificate_of(one.release(table)).statements}
+        assert "the table of the plan refutes it at 95 % (Kolmogorov-Smirnov)" in texts["fit-refuted"]
+        assert ("at most twice" in texts["fit-refuted"]) == (asked == "exact")
+        assert "the table refutes it" in " ".join(str(one).split())
+    without = {"beliefs": "empirical"}
+    if asked == "theorem":
+        without = {"mechanism": replace(mechanism, theorem="kantorovich")}
+    hint = 'beliefs="empirical" leaves' if asked == "exact" else 'Noise(theorem="kantorovich") leaves'
+    assert hint in " ".join(str(plan).split())
+    plain = table.puffer.calibrate(**options | without)
+    assert "refutes it" not in str(plain)
+    assert "fit-refuted" not in {statement.key for statement in certificate_of(plain.release(table)).statements}
 
 
 def test_a_plan_of_strata_whose_models_decide_is_kept(tmp_path):

@@ -391,12 +391,16 @@ def _on_own_range(facts: ReleaseFacts, name: str) -> str:
 
 def _of_fits(facts: ReleaseFacts) -> Iterator[Statement]:
     """Sentences about fitted models that are left out, or that decide the noise."""
+    at_most = ": it needs at most twice the noise of the observed frequencies" * (facts.plan.calibration == "exact")
     for name, choice in facts.choices.items():
         if choice.left_out is not None:
             yield say("fit-left-out", what=shown(name))
         if "wide fit" in choice.remarks:
-            refuted = ", and the table of the plan refutes it at 95 %" if "refuted fit" in choice.remarks else ""
-            yield say("fit-decides", what=shown(name), refuted=refuted)
+            refuted = "refuted fit" in choice.remarks or name in facts.plan.refuted_fits
+            text = ", and the table of the plan refutes it at 95 %" * refuted
+            yield say("fit-decides", what=shown(name), refuted=text)
+        elif name in facts.plan.refuted_fits:
+            yield say("fit-refuted", what=shown(name), most=at_most)
 
 
 def _kept_and_dropped(facts: ReleaseFacts) -> Iterator[Statement]:

@@ -123,6 +123,14 @@ class NoiseFit(Fitted[RowsSeen]):
         return any(choice.theorem.whole_rows for choice in self.choices.values())
 
     @property
+    def refuted_fits(self) -> tuple[str, ...]:
+        """Columns whose scale, in some stratum, is that of a fitted model that the table refutes."""
+        parts = [self.choices] if self.strata is None else self.strata.choices.values()
+        published = self.calibration == "theorem"
+        found = (name for part in parts for name, one in part.items() if one.rests_on_refuted(published=published))
+        return tuple(dict.fromkeys(found))
+
+    @property
     def lists_some(self) -> bool:
         """Whether the pairs leave secrets out, whose rows the choices do not have."""
         return set(self.secrets) < set(self.rows_per_secret)

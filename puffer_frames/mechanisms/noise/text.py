@@ -50,6 +50,8 @@ def strata_rows(plan: NoiseFit, strata: StrataChoices, /) -> Rows:
         if name not in plan.levels:
             of_all = f"mean absolute {plan.request.noise.title} noise of all rows"
             rows.append((f"error of {shown(name)}", f"{plan.expected_error[name]:.6g} ({of_all})"))
+        if name in plan.refuted_fits:
+            rows.append((f"model of {shown(name)}", _refuted_text(plan, choice)))
         if not plan.is_joint:
             rows += _loss_rows(plan, choice, of=shown(name))
     return [
@@ -210,11 +212,28 @@ def _column_rows(plan: NoiseFit, name: str, choice: Choice) -> list[tuple[str, s
     if "wide fit" in choice.remarks:
         refuted = "the table refutes it (Kolmogorov-Smirnov, 95 %), and it" if "refuted fit" in choice.remarks else "it"
         rows.append(("fitted model", f"{refuted} needs more than twice the noise of the observed frequencies"))
+    elif name in plan.refuted_fits:
+        rows.append(("fitted model", _refuted_text(plan, choice)))
     if not set(choice.beliefs) & {"empirical"}:
         rows.append(("observed law", _observed_text(plan, choice)))
     if not plan.is_joint:
         rows.append(("at this scale", _wider_text(plan, choice)))
     return rows
+
+
+def _refuted_text(plan: NoiseFit, choice: Choice) -> str:
+    """That the table refutes the fitted model which decides the scale, and how much noise the model costs."""
+    text, exact = (
+        "the table refutes it (Kolmogorov-Smirnov, 95 %), and it decides the scale",
+        plan.calibration == "exact",
+    )
+    observed = choice.scale_per_belief.get("empirical")
+    if plan.strata is not None:
+        text += " of some strata"
+    elif observed and exact:
+        text += f": {choice.scale / observed:.4g} times that of the observed frequencies alone"
+    without = 'beliefs="empirical"' if exact else 'Noise(theorem="kantorovich")'
+    return f"{text}; {without} leaves it out"
 
 
 def _moved_rows(plan: NoiseFit, name: str) -> Rows:
