@@ -170,6 +170,9 @@ def test_a_refuted_model_that_was_asked_for_is_warned_of(monkeypatch, tmp_path):
     _, found = warned(lambda: few.puffer.calibrate(**options))
     assert "refutes" not in str(found["fit"])
     assert 'beliefs="empirical"' in str(found["fit"])
+    wider = few.puffer.calibrate(**options, beliefs=("fitted", "empirical", "population"))
+    assert wider.choice.binding_belief == "population"
+    assert "fit-decides" not in {statement.key for statement in certificate_of(wider.release(few)).statements}
     assert (
         "fit"
         not in warned(

@@ -395,12 +395,13 @@ def _of_fits(facts: ReleaseFacts) -> Iterator[Statement]:
     for name, choice in facts.choices.items():
         if choice.left_out is not None:
             yield say("fit-left-out", what=shown(name))
-        if "wide fit" in choice.remarks:
+        wide = "wide fit" in choice.remarks
+        if wide and choice.binding_belief in ("fitted", "empirical"):  # "empirical": a model decides in other strata
             refuted = "refuted fit" in choice.remarks or name in facts.plan.refuted_fits
             text = ", and the table of the plan refutes it at 95 %" * refuted
             yield say("fit-decides", what=shown(name), refuted=text)
         elif name in facts.plan.refuted_fits:
-            yield say("fit-refuted", what=shown(name), most=at_most)
+            yield say("fit-refuted", what=shown(name), most=at_most * (not wide))
 
 
 def _kept_and_dropped(facts: ReleaseFacts) -> Iterator[Statement]:
