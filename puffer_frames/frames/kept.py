@@ -668,7 +668,7 @@ def _form(entry: Any, depth: int = 0) -> str:
     if isinstance(entry, (list, tuple)):
         return f"{kind} {[_form(own, depth + 1) for own in entry[:PLACES]]}"
     with suppress(Exception):  # an attribute may have no text
-        return f"{kind} {getattr(entry, '__dict__', '')}"
+        return f"{kind} {object.__getstate__(entry)}"  # `__slots__`, too
     return kind
 
 

@@ -5,6 +5,7 @@ import decimal
 import fractions
 import itertools
 import math
+import pickle
 import warnings
 from collections import Counter
 from enum import Enum
@@ -19,7 +20,7 @@ import pytest
 from conftest import FRAME_KINDS, LOCAL_KINDS, build_frame, few, table, thinned, without_spark
 
 import puffer_frames
-from puffer_frames import KeptColumnWarning, Layout, certificate_of
+from puffer_frames import KeptColumnWarning, Layout, certificate_of, write_parquet
 from puffer_frames.errors import ColumnTypeError
 from puffer_frames.frames import kept
 from puffer_frames.frames.kept import Column, Evidence, guesses
@@ -285,6 +286,43 @@ class Unspoken:
         return "unspoken"
 
 
+class Day(datetime.datetime):
+    """With an attribute, and with another way to be pickled."""
+
+    def __reduce_ex__(self, _):
+        return str, (self.group,)
+
+
+def test_kept_categories_texts_and_days_are_plain():
+    days = [Day(2020, 10, 25, 2, fold=1) for _ in GROUP]
+    texts, codes = [Texts(f"x{k % 2}") for k in range(len(LETTER))], [type("B", (bytes,), {})(b"x") for _ in GROUP]
+    for day, text, code, letter in zip(days, texts, codes, LETTER, strict=True):
+        day.group = text.group = code.group = f"told {letter}"
+    columns = {"days": objects(days), "texts": pd.Series(texts, dtype="string[python]")}
+    columns |= {"codes": pd.Series(objects(codes), dtype="category")}
+    frame = pd.DataFrame({"group": LETTER, "score": SCORE, **columns})
+    with warnings.catch_warnings(action="ignore"):
+        released = frame.puffer.privatize(secret="group", public="score", epsilon=1.0, layout=Layout(keep=[*columns]))
+    assert b"told" not in pickle.dumps(released)
+    assert (type(released["days"][0]), released["days"][0], released["days"][0].fold) == (datetime.datetime, days[0], 1)
+    assert released["texts"].equals(columns["texts"])
+    assert [released[name].dtype.name for name in columns] == ["object", "string", "category"]
+    assert type(released["codes"][0]) is bytes
+    nanosecond = pd.Timestamp(5)
+    assert all(plain_entry(entry) is entry for entry in (nanosecond, pd.Timedelta(5), pd.NaT, pd.Period("2020")))
+    assert type(plain_entry(type("I", (np.int64,), {})(3))) is np.int64
+
+
+def test_sparse_columns_are_kept_dense(tmp_path):
+    flag = pd.Series(pd.arrays.SparseArray(FLAG))
+    frame = pd.DataFrame({"group": LETTER, "score": SCORE, "k": flag})
+    with warnings.catch_warnings(action="ignore"):
+        released = frame.puffer.privatize(secret="group", public="score", epsilon=1.0, layout=Layout(keep="k"))
+    assert released["k"].dtype == FLAG.dtype
+    write_parquet(released, tmp_path / "released.parquet")
+    assert pd.read_parquet(tmp_path / "released.parquet")["k"].tolist() == FLAG.tolist()
+
+
 def test_plain_objects_are_what_they_were():
     hidden, whole = np.ma.array([1.0, 7.0], mask=[False, True]), np.array(Texts("x"), dtype=object)
     plain = [plain_entry(entry) for entry in (Pair(Texts("x"), 1.0), Size.SMALL, np.ma.masked, hidden, whole)]
@@ -304,8 +342,14 @@ class Ticket:
         return "ticket"
 
 
-def test_attributes_of_other_objects_are_looked_at():
-    frame = pd.DataFrame({"group": LETTER, "score": SCORE, "k": objects(map(Ticket, LETTER))})
+class Bare:
+    __slots__ = ("group",)
+    __init__, __str__ = Ticket.__init__, Ticket.__str__
+
+
+@pytest.mark.parametrize("kind", [Ticket, Bare])
+def test_attributes_of_other_objects_are_looked_at(kind):
+    frame = pd.DataFrame({"group": LETTER, "score": SCORE, "k": objects(map(kind, LETTER))})
     assert found(frame, public="score", layout=Layout(keep="k")) == [("k", "group")]
 
 

@@ -130,6 +130,8 @@ def without_enums(dtype: pl.DataType) -> pl.DataType:
 def own_array(column: Any, order: IndexArray | None = None, /) -> Any:
     """The values of a pandas column or index, in some order; categories and dictionaries hold what rows have."""
     dtype = column.dtype
+    if isinstance(dtype, pd.SparseDtype):  # which Parquet does not have, and whose filling need not be in any row
+        return own_array(pd.Series(column.array.to_dense()), order)
     if isinstance(dtype, np.dtype):
         values: NDArray[Any] = column.to_numpy()
         values = values.copy() if order is None else values[order]
@@ -142,7 +144,10 @@ def own_array(column: Any, order: IndexArray | None = None, /) -> Any:
         return type(array)(_one_nan(filled[places]), missing[places])
     taken = array.take(places)
     if isinstance(dtype, pd.CategoricalDtype):
-        return taken.remove_unused_categories()
+        used = taken.remove_unused_categories()
+        return used.rename_categories(own_index(used.categories)) if used.categories.dtype == object else used
+    if isinstance(dtype, pd.StringDtype) and dtype.storage == "python":
+        return pd.array(_own_objects(taken.to_numpy(dtype=object)), dtype=dtype)
     if isinstance(dtype, pd.ArrowDtype):
         return pd.arrays.ArrowExtensionArray(own_entries(pa.chunked_array(taken.__arrow_array__())))
     return taken

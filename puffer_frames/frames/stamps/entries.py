@@ -248,6 +248,10 @@ _HEAP = 1 << 9
 """Flag of a type that is written in Python."""
 _SCALARS: tuple[Any, ...] = (str, bytes, int, float, complex)
 _CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset)
+_MADE_AGAIN: tuple[Any, ...] = (
+    *(pd.Timestamp, pd.Timedelta, datetime.datetime, datetime.date, datetime.time, datetime.timedelta),
+    *(Decimal, bytearray, np.generic),
+)
 
 
 def plain_entry(entry: Any, /) -> Any:
@@ -273,9 +277,21 @@ def plain_entry(entry: Any, /) -> Any:
             found = kind(plain_entry(own) for own in kind.__iter__(entry))
             named = hasattr(type(entry), "_fields") and not type(entry).__dictoffset__  # no attributes but the fields
             return tuple.__new__(type(entry), found) if kind is tuple and named else found
-    for kind in _SCALARS if type(entry).__flags__ & _HEAP else ():
+    if not type(entry).__flags__ & _HEAP or type(entry) in _MADE_AGAIN or entry is pd.NaT:
+        return entry
+    return _plain_scalar(entry)
+
+
+def _plain_scalar(entry: Any) -> Any:
+    """The same as an object of the class beneath, by its own way to be pickled, not by that of the class above."""
+    for kind in _SCALARS:
         if isinstance(entry, kind):
             return kind(*kind.__getnewargs__(entry))
+    for kind in _MADE_AGAIN:
+        if isinstance(entry, kind):
+            parts = vars(kind).get("__reduce_ex__")  # with the fold of a time, which the other way lacks
+            make, own = (parts(entry, 4) if parts else kind.__reduce__(entry))[:2]
+            return (kind if make is type(entry) else make)(*own)
     return entry
 
 
