@@ -626,7 +626,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "strata-merged": (
         "done",
         "{merged} strata were merged into one, since at least one of them has fewer than {minimum} rows of a secret: "
-        "their rows have the label 'other' in {given}, also where it was released.",
+        "their rows have the label {label} in {given}, also where it was released.",
     ),
     "strata-small": (
         "done",

@@ -353,11 +353,11 @@ class DuckTable(PlanTable):
         return {field.name: field.type for field in self._read(names, limit=0).native.schema}
 
     def _columns(self, roles: Roles, schema: Mapping[str, nw.dtypes.DType], dates: Collection[str]) -> dict[str, str]:
-        """SQL of the columns of `DuckRows`. Floats are 64-bit ones."""
+        """SQL of the columns of `DuckRows`. Public floats are 64-bit ones."""
         found = {}
         for alias, name in roles.plain().items():
             column = self._sql(name)
-            wide = not alias.startswith("keep_") and schema[name].is_float()
+            wide = alias.startswith("public_") and schema[name].is_float()
             found[alias] = f"CAST({column} AS DOUBLE)" if wide else column
             if name in dates and alias.startswith("public_"):
                 found[alias] = f"CAST({column} AS DATE) - DATE '1970-01-01'"

@@ -451,13 +451,11 @@ def _entries(keys: nw.Series[Any], what: str, *, hint: str) -> list[Any]:
         if odd is None:
             return [str.__str__(label) if isinstance(label, str) else label for label in labels]  # not what it prints
     else:
-        odd = "floats that are not integers"
         floats = np.asarray(keys.cast(nw.Float64).to_numpy(), dtype=np.float64)
-        there = floats[~np.array(missing, dtype=bool)]
-        if np.isfinite(there).all() and (there == np.rint(there)).all():
-            if (np.abs(there) < 2.0**53).all():
-                return [None if null else int(value) for value, null in zip(floats.tolist(), missing, strict=True)]
-            odd, hint = MERGING
+        unlike = unlike_integers(floats[~np.array(missing, dtype=bool)], keys.dtype, hint=hint)
+        if unlike is None:
+            return [None if null else int(value) for value, null in zip(floats.tolist(), missing, strict=True)]
+        odd, hint = unlike
     raise ColumnTypeError(
         what,
         rule="of strings, categories, booleans or integers",
@@ -466,11 +464,18 @@ def _entries(keys: nw.Series[Any], what: str, *, hint: str) -> list[Any]:
     )
 
 
-MERGING = (
-    "floats beyond 2**53, which merge integers",
-    'Read the column as text or as integers where it comes from: of pandas.read_csv with dtype={"column": "string"}.',
-)
-"""What such a column holds, and what to do."""
+def unlike_integers(floats: FloatArray, dtype: nw.dtypes.DType, /, *, hint: str) -> tuple[str, str] | None:
+    """What a column of floats holds, and what to do, unless each is an integer that no other has become.
+
+    This depends on the dtype of the column: 2**24 + 1 becomes 2**24 in 32 bits. Fractions have the hint that is given.
+    """
+    if not (np.isfinite(floats).all() and (floats == np.rint(floats)).all()):
+        return "floats that are not integers", hint
+    bits, digits = {"Float16": (" of 16 bits", 11), "Float32": (" of 32 bits", 24)}.get(str(dtype), ("", 53))
+    if (np.abs(floats) < 2.0**digits).all():
+        return None
+    source = 'where it comes from: of pandas.read_csv with dtype={"column": "string"}.'
+    return f"floats{bits} beyond 2**{digits}, which merge integers", f"Read the column as text or as integers {source}"
 
 
 def sort_key(label: Secret) -> tuple[tuple[str, Any], ...]:

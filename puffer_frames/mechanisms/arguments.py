@@ -116,12 +116,12 @@ def split_domain(domain: Any, /, *, columns: Sequence[str]) -> tuple[Any, dict[s
         found = _as_levels(entries) if isinstance(entries, Iterable) and not isinstance(entries, str) else None
         if found is None or str(name) not in columns:
             bounds[name] = entries
-        elif not all(isinstance(level, (str, int, float, NoneType)) for level in found):
+        elif not all(isinstance(level, (str, int, float, NoneType)) and level == level for level in found):
             raise ArgumentTypeError(
                 "domain",
                 rule="of texts, numbers, truth values or None, where it lists levels",
-                got="another type",
-                hint="List the levels as the column has them.",
+                got="NaN or another type",
+                hint="List the levels as the column has them, and a missing one as None.",
             )
         elif len({(type(level), level) for level in found}) < len(found):
             raise ArgumentError("domain", rule="of different levels", got="one twice", hint="List each level once.")

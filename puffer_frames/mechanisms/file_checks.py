@@ -22,7 +22,7 @@ from puffer_frames.numbers.records import refused
 from puffer_frames.papers.catalogue import BOUNDED, check_theorem
 from puffer_frames.priors.pairs import check_pairs, pairs_within
 from puffer_frames.priors.prior import Secret
-from puffer_frames.priors.summary import JointCounts, LevelCounts
+from puffer_frames.priors.summary import OTHER, JointCounts, LevelCounts
 from puffer_frames.scales.beliefs import ONLY, WORDS, check_components
 from puffer_frames.scales.choice import check_calibration
 from puffer_frames.scales.drift import is_within
@@ -108,6 +108,7 @@ def check_request(request: Request, /) -> None:
     require((request.given is None) == (not request.given_columns), "given columns without their options")
     merged = request.given is not None and request.given.merge
     require(not request.merged or merged, "strata that are merged without a word")
+    require(re.fullmatch(rf"{OTHER}( \(merged\))*", request.merged_as) is not None, "merged strata of another label")
     require(all(len(z) == len(request.given_columns) for z in request.merged), "merged strata of other columns")
     require(set(request.labels) <= set(request.public), "columns of labels that are not released")
     require(set(request.declared) <= set(request.public), "levels of columns that are not released")

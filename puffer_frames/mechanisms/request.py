@@ -197,6 +197,8 @@ class Request:
     """Names of its columns."""
     merged: tuple[Stratum, ...]
     """Small strata that have one label in the released columns; known when the table was looked at."""
+    merged_as: str = OTHER
+    """This label."""
     unit: Unit | None
     """The unit whose rows are protected together."""
     labels: tuple[str, ...]
@@ -385,4 +387,4 @@ def as_planned(request: Request, frame: NativeFrame, /) -> NativeFrame:
     names = open_table(frame).names
     if not request.merged or not set(request.given_columns) <= set(names):
         return frame
-    return merged_frame(frame, request.given_columns, request.merged, label=OTHER)
+    return merged_frame(frame, request.given_columns, request.merged, label=request.merged_as)

@@ -32,8 +32,8 @@ class Strata:
         column, since its frequencies are known too badly. With "one" nothing follows from it.
     merge : bool
         Merge such strata, and those that lack a secret, into one, with the smallest of the others where they are too
-        few together: they have the label "other" in the columns, also where these are released. A stratum that has
-        this label already joins them. For columns of text and categories.
+        few together: they have the label "other" in the columns, also where these are released, or "other (merged)"
+        beside a stratum of that name. For columns of text and categories.
 
     Raises
     ------

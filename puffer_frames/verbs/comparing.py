@@ -461,7 +461,7 @@ class Counted:
     def request(self, one: Alternative, /) -> Request:
         """The request of an alternative; raises as `calibrate`."""
         _, found = mechanism_for(Request.of(self.asked.calibrating(one), self.table), self.table)
-        found = replace(found, merged=self.base.merged)
+        found = replace(found, merged=self.base.merged, merged_as=self.base.merged_as)
         return found if found.unit is None else found.for_units(self.base.repeats.rows)
 
     def seen(self, request: Request, /) -> RowsSeen:

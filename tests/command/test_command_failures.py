@@ -15,6 +15,8 @@ from decimal import Decimal
 from pathlib import Path
 from threading import Barrier
 
+import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -522,3 +524,12 @@ def test_rows_of_tonight_that_do_not_fit_the_plan(folder):
     done = run("release", "b.parquet", "o.parquet", "--plan", "unit.json", "--allow-other-frame")
     ends(done, 4, "a unit with two secrets")
     assert not Path("o.parquet").exists()
+
+
+def test_secrets_that_narrow_floats_have_merged(folder):
+    codes = np.array([2**24 + 1, 2**24, 5] * 80, dtype="float32")
+    merged = pd.DataFrame({"race": codes, "age": range(240)})
+    merged.to_parquet("merged.parquet")
+    merged.to_stata("merged.dta", write_index=False)
+    for name in ("merged.parquet", "merged.dta"):
+        ends(run("release", name, "out.parquet", *ASKED), 4, "floats of 32 bits beyond 2**24, which merge integers")

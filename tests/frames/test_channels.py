@@ -30,7 +30,7 @@ from conftest import FRAME_KINDS, LOCAL_KINDS, few, run, table, thinned, without
 from kinds import entries, other_kind
 
 from puffer_frames import Channel, Layout, RareLevelsWarning, certificate_of, load_plan
-from puffer_frames.errors import ArgumentError, PriorError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError
 
 IN_SPARK = ("text", "missing level", "cells")
 CASES = thinned(LOCAL_KINDS, REQUESTS) + [pytest.param("spark", name) for name in IN_SPARK]
@@ -215,6 +215,9 @@ def test_declared_levels():
     assert MARK not in str(caught.value)
     with pytest.raises(ArgumentError, match="one twice"):
         plan(frame, domain={"town": ["bath", *TOWNS]})
+    for level in (math.nan, np.float64("nan")):
+        with pytest.raises(ArgumentTypeError, match="got NaN or another type"):
+            plan(frame, domain={"town": [*TOWNS, level]})
     with pytest.raises(ArgumentError, match="domain"):
         plan(frame, domain={"note": ["u", "v"]})
     for column in ("town", "flag"):

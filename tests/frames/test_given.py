@@ -251,13 +251,23 @@ def test_single_small_strata_and_nothing_to_merge():
 
 
 def test_a_stratum_that_is_called_other():
-    """Rows with the label cannot be told from merged ones; a label in one of two columns can."""
-    rows = FRAME.assign(town=np.select([TOWN_OF_STRATA == "b", TOWN_OF_STRATA == "e"], ["b", "e"], "other"))
+    """It stays one of its own where it is not small; a label in one of two columns cannot be taken for another."""
+    rows = FRAME.assign(town=np.where(TOWN_OF_STRATA == "a", "other", TOWN_OF_STRATA))
     plan = puffer_frames.calibrate(rows, given=STRATA, **OPTIONS)
-    assert set(plan.strata) == {("b",), ("other",)}
-    text = {one.key: one.text for one in certificate_of(plan.release(rows)).statements}["strata-merged"]
-    assert text.startswith("2 strata were merged into one, since at least one of them has fewer than 50 rows")
-    two = rows.assign(flat=np.where(rows["town"] == "e", "up", "down"))
+    assert set(plan.strata) == {("b",), ("other",), ("other (merged)",)}
+    assert plan.strata["other",] == puffer_frames.calibrate(FRAME, given=STRATA, **OPTIONS).strata["a",]
+    released = plan.release(rows)
+    is_small = np.isin(TOWN_OF_STRATA, ["c", "d", "e"])
+    assert (released["town"] == np.where(is_small, "other (merged)", rows["town"])).all()
+    text = {one.key: one.text for one in certificate_of(released).statements}["strata-merged"]
+    assert text.startswith("3 strata were merged into one, since at least one of them has fewer than 50 rows")
+    assert "their rows have the label 'other (merged)' in" in text
+    small = FRAME.assign(town=np.where(TOWN_OF_STRATA == "e", "other", TOWN_OF_STRATA))
+    assert set(puffer_frames.calibrate(small, given=STRATA, **OPTIONS).strata) == {("a",), ("b",), ("other",)}
+    two = FRAME.assign(
+        town=np.select([TOWN_OF_STRATA == "b", TOWN_OF_STRATA == "e"], ["b", "e"], "other"),
+        flat=np.where(TOWN_OF_STRATA == "e", "up", "down"),
+    )
     found = puffer_frames.calibrate(two, given=Strata(["town", "flat"], minimum=50, merge=True), **OPTIONS)
     assert set(found.strata) == {("other", "down"), ("other", "other")}  # the smallest joins: b
 

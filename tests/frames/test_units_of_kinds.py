@@ -111,9 +111,10 @@ def test_units_that_are_missing_fractions_or_too_large(frame, make_frame):
     halves = make_frame(columns(patient=[k / 2 for k in OF]))
     with pytest.raises((ArgumentTypeError, ArgumentError)):
         calibrate(halves, **ASKED, unit=Unit("patient", rows="independent"))
-    frame = nw.from_native(pd.DataFrame({"unit": [2.0**53, 1.0]}), eager_only=True)
-    with pytest.raises(ColumnTypeError, match=r"floats beyond 2\*\*53, which merge integers"):
-        factorise(frame, "unit")
+    for digits, dtype in ((11, "float16"), (24, "float32"), (53, "float64")):
+        frame = nw.from_native(pd.DataFrame({"unit": np.array([2.0**digits, 1.0], dtype)}), eager_only=True)
+        with pytest.raises(ColumnTypeError, match=rf"floats.* beyond 2\*\*{digits}, which merge integers"):
+            factorise(frame, "unit")
 
 
 def test_rows_in_memory_are_sampled_alone(kind, frame):

@@ -260,6 +260,13 @@ def test_labels_of_a_channel_that_are_counted_elsewhere(tmp_path):
         load_plan(written(found, tmp_path / "plan")).release(table_of("channel of labels"), rng=1)
 
 
+def test_the_label_of_merged_strata(tmp_path):
+    found = document("merged strata")
+    request = found["plan"]["plan"]["request"]
+    request["merged_as"] = request["merged"][0][0]
+    refused(found, tmp_path / "plan", "merged strata of another label")
+
+
 @pytest.mark.parametrize("end", ["lower", "upper"])
 @pytest.mark.parametrize("loss", ["pure_loss", "hockey_stick"])
 @pytest.mark.parametrize("laws", ["observed", "population"])

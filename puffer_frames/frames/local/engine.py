@@ -106,13 +106,15 @@ class LocalSecrets:
 
     @classmethod
     def of(cls, frame: Frame, names: Sequence[str], /) -> LocalSecrets:
-        """Under plain names (Polars reads names like "^x$" as patterns), floats as 64-bit ones."""
-        columns = {f"secret_{k}": _plain(frame, name) for k, name in enumerate(names)}
+        """Under plain names (Polars reads names like "^x$" as patterns)."""
+        columns = {f"secret_{k}": frame[name] for k, name in enumerate(names)}
         if not frame.implementation.is_pandas():
             return cls(columns=columns)
         codes, labels = _numbered([nw.to_native(entries) for entries in columns.values()])
         series = nw.from_native(pl.Series(codes), series_only=True)
-        return cls(columns={"code": series}, labels=labels.set_axis(list(columns), axis=1))
+        floats = {name: entries.to_native().dtype for name, entries in columns.items() if entries.dtype.is_float()}
+        labels = labels.set_axis(list(columns), axis=1).astype(floats)  # an index of pandas has none of 16 bits
+        return cls(columns={"code": series}, labels=labels)
 
     def runs(self, rows: int, /) -> int:
         """Number of runs of equal secrets, none of them missing, among so many rows."""

@@ -26,7 +26,7 @@ from puffer_frames.frames.series import (
     check_times,
     numbers_of_states,
 )
-from puffer_frames.frames.summary import MERGING
+from puffer_frames.frames.summary import unlike_integers
 from puffer_frames.frames.units import UnitColumns, UnitSizes, check_one_group, group_units
 from puffer_frames.noise.stream import Purpose, ReleaseKey
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
@@ -107,11 +107,10 @@ def factorise(frame: Frame, name: str, /) -> tuple[IndexArray, list[Secret]]:
 
 def _whole(entries: nw.Series[Any], name: str) -> nw.Series[Any]:
     floats = np.asarray(entries.cast(nw.Float64).to_numpy(), dtype=np.float64)
-    whole = np.isfinite(floats).all() and (floats == np.rint(floats)).all()
-    if not (whole and (np.abs(floats) < 2.0**53).all()):
-        got, hint = MERGING if whole else ("floats that are not integers", "Convert it to strings first.")
+    unlike = unlike_integers(floats, entries.dtype, hint="Convert it to strings first.")
+    if unlike is not None:
         rule = "of strings, categories, booleans or integers"
-        raise ColumnTypeError(f"the column {name!r}", rule=rule, got=got, hint=hint)
+        raise ColumnTypeError(f"the column {name!r}", rule=rule, got=unlike[0], hint=unlike[1])
     return entries.cast(nw.Int64)
 
 

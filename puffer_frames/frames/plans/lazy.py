@@ -340,10 +340,10 @@ class LazyTable(PlanTable):
         entries = pl.nth(self.names.index(name))
         if name in dates and alias.startswith("public_"):
             entries = days(entries)
-        if self.schema[name].is_float() and not alias.startswith("keep_"):
+        if self.schema[name].is_float() and alias.startswith("public_"):
             entries = entries.cast(pl.Float64)
-            if alias.startswith("secret_"):
-                entries = pl.when(entries == 0.0).then(0.0).otherwise(entries)  # of zeros there are two
+        if self.schema[name].is_float() and alias.startswith("secret_"):
+            entries = pl.when(entries == 0.0).then(0.0).otherwise(entries)  # of zeros there are two
         return entries.alias(alias)
 
 

@@ -235,7 +235,7 @@ class SparkTable(PlanTable):
             if "interval year" in own or "interval month" in own:  # Arrow carries no months to Python
                 hint = "Convert it to a number of months first."
                 raise ColumnTypeError(f"the column {name!r}", rule="of a type that Arrow has", got=own, hint=hint)
-        columns = [self._column(name).alias(f"secret_{k}") for k, name in enumerate(roles.secret)]
+        columns = [self._column(name, wide=False).alias(f"secret_{k}") for k, name in enumerate(roles.secret)]
         for k, name in enumerate(roles.public):
             own = F.unix_date(F.to_date(self._native(name))).cast("long") if name in dates else self._column(name)
             columns.append(own.alias(f"public_{k}"))
@@ -273,12 +273,12 @@ class SparkTable(PlanTable):
     def _native(self, name: str) -> Any:
         return F.col(f"c{self.names.index(name)}")
 
-    def _column(self, name: str) -> Any:
-        """A secret or public column: floats as 64-bit ones, text that is compared letter by letter."""
+    def _column(self, name: str, *, wide: bool = True) -> Any:
+        """A secret or public column: text that is compared letter by letter, and, if wide, floats as 64-bit ones."""
         column, dtype = self._native(name), self.frame.schema[self.names.index(name)].dataType
         if getattr(dtype, "collation", BINARY) != BINARY:
             return F.collate(column, BINARY)
-        return column.cast("double") if self.schema[name].is_float() else column
+        return column.cast("double") if wide and self.schema[name].is_float() else column
 
     def _present(self, name: str) -> Any:
         present = self._native(name).isNotNull()

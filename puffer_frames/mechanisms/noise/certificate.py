@@ -298,7 +298,8 @@ def _of_strata(facts: ReleaseFacts, strata: StrataChoices) -> Iterator[Statement
     if strata.lacking:  # of a batch this would tell that the records of a stratum share their secret
         yield say("given-lacking", given=given, lacking=f"{strata.lacking:,}", strata=count)
     if len(facts.request.merged):
-        yield say("strata-merged", merged=f"{len(facts.request.merged):,}", minimum=f"{strata.minimum:,}", given=given)
+        merged, label = f"{len(facts.request.merged):,}", repr(facts.request.merged_as)
+        yield say("strata-merged", merged=merged, minimum=f"{strata.minimum:,}", label=label, given=given)
     if strata.small:
         yield say("strata-small", minimum=f"{strata.minimum:,}", small=f"{len(strata.small):,}", strata=count)
     if strata.unbound:

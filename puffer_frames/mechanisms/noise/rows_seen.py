@@ -325,8 +325,9 @@ def with_labels(request: Request, table: Table, /) -> Request:
 def with_merged(request: Request, frame: NativeFrame, table: Table, /) -> tuple[Request, NativeFrame, Table]:
     """The request and the frame with small strata under one label, where that was asked for.
 
-    A stratum is small that has fewer rows than the minimum of a secret that is protected, also none. One that has the
-    label in all its columns joins them. Where they are small together, too, the smallest of the others do.
+    A stratum is small that has fewer rows than the minimum of a secret that is protected, also none. Where they are
+    small together, too, the smallest of the others join them. Their label is "other", or "other (merged)" beside a
+    stratum of that name.
 
     Raises ArgumentError for given columns of other than text.
     """
@@ -351,18 +352,18 @@ def with_merged(request: Request, frame: NativeFrame, table: Table, /) -> tuple[
         return request, frame, table
     if len(merged) == len(rows):
         warn_of_one_stratum(request.given_columns, strata=len(rows), minimum=request.given.minimum)
-    changed = merged_frame(frame, request.given_columns, merged, label=OTHER)
-    return replace(request, merged=merged), changed, open_table(changed)
+    label = OTHER
+    while any(set(z) == {label} for z in rows if z not in merged):
+        label += " (merged)"
+    changed = merged_frame(frame, request.given_columns, merged, label=label)
+    return replace(request, merged=merged, merged_as=label), changed, open_table(changed)
 
 
 def _merged(rows: Mapping[Stratum, Sequence[int]], *, minimum: int) -> tuple[Stratum, ...]:
-    """The small strata, one that has their label already, and while these are too few together the smallest of the
-    others; `rows` are per secret.
-    """
+    """The small strata, and while these are too few together the smallest of the others; `rows` are per secret."""
     small = [z for z, found in rows.items() if min(found) < minimum]
     if not small:
         return ()
-    small += [z for z in rows if set(z) == {OTHER} and z not in small]
     others = sorted((z for z in rows if z not in small), key=lambda z: sum(rows[z]), reverse=True)
     while others and (len(small) < 2 or min(map(sum, zip(*(rows[z] for z in small), strict=True))) < minimum):
         small.append(others.pop())
