@@ -62,7 +62,9 @@ def test_many_values_are_counted_in_the_same_cells(spark, tmp_path, monkeypatch,
 
 
 # Tables that a Spark frame cannot hold, or whose names, index or order it does not have.
-ELSEWHERE = {name for name in CASES if any(word in name for word in ("named 0", "tuples", "index", "shuffle", "mixed", "lists"))}
+ELSEWHERE = {
+    name for name in CASES if any(word in name for word in ("named 0", "tuples", "index", "shuffle", "mixed", "lists"))
+}
 ELSEWHERE |= {"numbers in an object column", "two columns of one name", "subclass of DataFrame", "lazy Polars frame"}
 ELSEWHERE |= {"times at midnight", "times of the day"}  # createDataFrame makes them moments; test_dates.py has them
 
