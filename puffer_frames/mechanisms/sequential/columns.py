@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, PriorError
-from puffer_frames.frames.coded import Coded, Numbered
+from puffer_frames.frames.coded import Coded, Numbered, check_levels
 from puffer_frames.frames.columns import LARGEST_INTEGER, meant_as, merging
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.table import CompleteRows
@@ -120,7 +120,7 @@ class TableColumn:
         codes = self.coded(found)
         own = np.array([np.nan if level is None else level for level in self.levels], dtype=np.float64)[codes]
         if other := int((~((own == found) | (np.isnan(own) & np.isnan(found)))).sum()):
-            raise other_levels(self.name, f"{other:,} row{'s' * (other > 1)}")
+            raise other_levels(self.name, got=f"{other:,} row{'s' * (other > 1)}")
         return codes
 
 
@@ -335,6 +335,8 @@ def _coded(
     joint = secret_levels(secrets, names)
     arrays = {name: cast(Coded, entries[name]).among(levels, name=name) for name, levels in joint.reads.items()}
     groups = joint.prepared()(arrays).astype(np.intp)
+    held = {column.name: (entries[column.name], column.levels) for column in columns}
+    check_levels({name: of.others(levels) for name, (of, levels) in held.items() if isinstance(of, Coded)})
     own = [column for column in columns if column.source is None]
     codes = np.stack([column.read(entries[column.name]) for column in own], axis=1)
     codes_of = {column.name: part for column, part in zip(own, codes.T, strict=True)}

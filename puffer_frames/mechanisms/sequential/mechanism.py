@@ -595,7 +595,7 @@ class FittedTable(TableFit):
         table = table.in_days([column.name for column in drawn])
         for column in drawn:
             if (table.kind_of(column.name) == "numbers") != (column.edges is not None):
-                raise other_levels(column.name, "all rows")
+                raise other_levels(column.name, got="all rows")
         codes = np.stack([column.released(table) for column in drawn], axis=1)
         logs = log_likelihoods(self.plan, codes)
         losses = logs.max(axis=1) - logs.min(axis=1)
