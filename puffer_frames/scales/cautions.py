@@ -74,6 +74,19 @@ def warn_of_identifiers(name: str, /) -> None:
     )
 
 
+def warn_of_tail(name: str, /) -> None:
+    """Warn of a column of a whole table with values far out, for which the middle one of their cell is released."""
+    warn(
+        WideNoiseWarning(
+            [name],
+            "{columns} has values far from the others, in whose place the middle one of their cell is released: means, "
+            "sums and the spread of released values are off by far",
+            hint="Take more cells: mechanism=Sequential(cells=64). Medians and shares below a value are not affected.",
+            reason="tail",
+        )
+    )
+
+
 def warn_of_no_reader_cap(cap: float | None, /) -> None:
     """Warn of a channel that sees the secret, and may tell it to readers who know the value."""
     most = "nothing bounds what it learns" if cap is None else f"it may come near a loss of {cap:g}"

@@ -39,8 +39,10 @@ from puffer_frames.errors import (
     PriorError,
     UncoveredFrameError,
 )
+from puffer_frames.frames.coded import Numbered
 from puffer_frames.mechanisms.sequential import fitted, measured, mechanism
 from puffer_frames.mechanisms.sequential import mechanism as text_of_tables
+from puffer_frames.mechanisms.sequential.columns import number_column
 from puffer_frames.mechanisms.sequential.measured import _correlations, _ratio, _shown
 from puffer_frames.mechanisms.sequential.mechanism import _measured, table_record, table_rows
 from puffer_frames.verbs.estimating.bounds import WorstCase
@@ -701,6 +703,19 @@ def test_correlations_of_which_nothing_is_left_are_warned_of():
     assert before.loc["one", "two"] > 0.3 > 0.1 > after.loc["one", "two"]
     assert after.loc["one", "three"] > 0.1
     assert ("turned" in str(compare_tables(frame, released))) == (after.loc["one", "two"] < 0)
+
+
+@pytest.mark.parametrize(("sigma", "cells", "warned"), [(1.5, 16, True), (1.5, 64, False), (0.5, 16, False)])
+def test_cells_that_move_the_mean_are_warned_of(sigma, cells, warned):
+    """Of lognormal incomes means were 18 % too small, and nothing was said."""
+    values = np.random.default_rng(0).lognormal(3, sigma, 3000)
+    entries = Numbered(values=values, whole=False)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        column = number_column("pay", entries, cells=cells, ends=None, nulls=False, whole=True)
+    off = abs(np.array(column.levels)[column.coded(values)].mean() - values.mean())
+    assert (off > 0.1 * np.abs(values - np.median(values)).mean()) == warned
+    assert [each.message.reason for each in caught] == ["tail"] * warned
 
 
 def test_correlations_are_those_of_the_places_with_both_numbers():
