@@ -63,6 +63,11 @@ class Coded:
         """Place of each row's level in another list; raises CalibrationError for levels that are not in it."""
         return translated(self.codes, self.levels, levels, name=name)
 
+    def others(self, levels: Levels, /) -> int:
+        """Rows with a level that is not in another list."""
+        lacking = places_of(self.levels, levels) == len(levels)
+        return int(np.bincount(self.codes, minlength=len(self.levels))[lacking].sum()) if lacking.any() else 0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Numbered:
@@ -105,8 +110,14 @@ def translated(numbers: Integers, found: Sequence[Level], levels: Levels, /, *, 
     if (places == len(levels)).any():
         counts = np.bincount(numbers, minlength=len(found))
         if unknown := int(counts[places == len(levels)].sum()):
-            raise other_levels(name, rows_text(unknown))
+            raise other_levels(name, got=rows_text(unknown))
     return looked_up(places, numbers)
+
+
+def check_levels(others: Mapping[str, int], /) -> None:
+    """Raise CalibrationError for columns with rows whose level is not in its list; all of them are named."""
+    if found := {name: rows for name, rows in others.items() if rows}:
+        raise other_levels(*found, got=", ".join(map(rows_text, found.values())))
 
 
 def codes_in(levels: Levels, entries: pl.Series, /, *, name: str) -> Codes:
@@ -114,7 +125,7 @@ def codes_in(levels: Levels, entries: pl.Series, /, *, name: str) -> Codes:
     known = known_levels(levels, nw_dtype(entries.dtype))
     codes = places_in(known, entries)
     if unknown := _unknown(codes, known):
-        raise other_levels(name, f"at least {rows_text(unknown)}")
+        raise other_levels(name, got=f"at least {rows_text(unknown)}")
     return codes if len(known) == len(levels) else places_of(known, levels)[codes]
 
 

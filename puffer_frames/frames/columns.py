@@ -371,6 +371,8 @@ def from_text(name: str, texts: Iterable[object], /) -> str:
         if not all(map(_WITH_COMMAS.fullmatch, written)):
             return _BY_HAND
         steps += '.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)'
+        if not re.search(r"[^\d.,+\-\s]", "".join(listed)):
+            more = f" The command reads them with {_POINTS if '.' in ''.join(written) else _COMMAS}."
     behind = r"[%+€$£¥)]+$"
     if any(match["unit"] for match in numbers):
         behind = r"[^\d.]\D*$"
@@ -388,6 +390,7 @@ def from_text(name: str, texts: Iterable[object], /) -> str:
     )
 
 
+_POINTS, _COMMAS = '--thousands "."', '--decimal ","'
 _BY_HAND = (
     "Convert the text to numbers first. It is written in several ways, as with points and commas for the same, or in "
     'other digits than 0 to 9, so that no single step does; then nulls="drop" leaves missing values out.'

@@ -6,12 +6,14 @@ import codecs
 import csv
 import gzip
 import io
+import math
 import re
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -88,8 +90,7 @@ def read_csv(
     parsed = {escaped[name]: dtype.base_type() for name, dtype in types.items() if not _is_read_here(dtype)}
     try:
         dialect = dialect.for_file(path, names={*roles.exact, *roles.public, *roles.plain, *types})
-        first = next((row for _, row in dialect.rows(path) if row), [])
-        check_names_of(path.name, first)
+        first = _names(path, dialect)
         source = dialect.source(path)
         table = pl.read_csv(
             source,
@@ -197,6 +198,37 @@ def check_names_of(file: str, names: Sequence[str], /) -> None:
             got=f"one name twice, of columns {names.index(names[second]) + 1} and {second + 1}",  # it may be a value
             hint="Rename or drop one of them in the file; write a first line of names where it has none.",
         )
+
+
+def _names(path: Path, dialect: Dialect) -> list[str]:
+    """The fields of the first line; raises ArgumentError for one name twice, and warns of a line like the others."""
+    first, *rows = [row for _, row in islice(dialect.rows(path), FIRST) if row] or [[]]
+    check_names_of(path.name, first)
+    if _is_row(first, [row for row in rows if len(row) == len(first)]):
+        told = "has a first line like those below it, which is read as the names of the columns, and not as a row"
+        hint = "If the file has no names, write a first line of them; if it has, ignore this."
+        warn(SuspectValuesWarning(f"the input {path.name!r}", told, hint=hint))
+    return first
+
+
+def _is_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether most names are texts of their columns, or numbers among theirs: 2019, 2020 and 2021 alone are names."""
+    texts, numbers = 0, [number for name in names if (number := _number(name)) is not None]
+    held = len(numbers)
+    for name, *below in zip(names, *rows, strict=True):
+        if (number := _number(name)) is None:
+            texts += bool(name.strip()) and name in below
+        else:
+            others = [other for text in below if (other := _number(text)) is not None]
+            held -= not others or not min(others) <= number <= max(others)
+    turns = len(numbers) > 1 and numbers not in (sorted(numbers), sorted(numbers, reverse=True))
+    return 2 * (held + texts) > len(names) and (texts > 0 or turns)
+
+
+def _number(text: str) -> float | None:
+    with suppress(ValueError):
+        return found if math.isfinite(found := float(text)) else None
+    return None
 
 
 _BLOCK = 1 << 24

@@ -27,6 +27,14 @@ ENDS = (FIRST_DAY, -_NANOSECONDS, _NANOSECONDS, LAST_DAY)
 _COUNTS_NANOSECONDS = re.compile(r"\bns\b")
 
 
+def to_dates(name: str, /) -> str:
+    """How to come to dates from texts, or from numbers."""
+    return (
+        f"Convert it to dates first: in pandas pd.to_datetime(frame[{name!r}].astype(str), format='%Y-%m-%d'), in "
+        f"Polars pl.col({name!r}).cast(pl.String).str.to_date('%Y-%m-%d'), of numbers such as 20250131 with '%Y%m%d'."
+    )
+
+
 def day_of(entry: Any, /) -> Any:
     """A date as its day; anything else, no time among it, as it is."""
     if isinstance(entry, np.datetime64) and not np.isnat(entry):

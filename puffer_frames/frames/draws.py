@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 
 from puffer_frames.frames.arrow import as_kept, own_entries
-from puffer_frames.frames.coded import as_series, codes_in
+from puffer_frames.frames.coded import Coded, as_series, check_levels, codes_in
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.dates import arrow_from_days
 from puffer_frames.frames.roles import Roles
@@ -58,6 +58,11 @@ class Draws:
     def reads(self) -> tuple[tuple[str, Levels | None], ...]:
         """The columns that are read, with their levels; a column may be read in two ways."""
         return tuple(dict.fromkeys(read for draw in self.each for read in draw.reads.items()))
+
+    def check(self, coded: Mapping[str, Coded], /) -> None:
+        """Raise CalibrationError for columns with levels that no draw knows."""
+        read = [(name, levels) for name, levels in self.reads if levels is not None and name in coded]
+        check_levels({name: coded[name].others(levels) for name, levels in read})
 
     @property
     def writes(self) -> Columns:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from puffer_frames.errors import ColumnTypeError, PufferError
 from puffer_frames.frames.columns import as_names
+from puffer_frames.frames.dates import to_dates
 from puffer_frames.frames.null_values import check_codes
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import Table
@@ -75,7 +76,8 @@ def check_columns(
                 f"the {role} column {name!r}",
                 rule=f"of {known}, as in the plan",
                 got=f"a column of {found}",
-                hint="Convert it to what it was when the plan was made, or calibrate this frame.",
+                hint=f"{to_dates(name) if known == 'dates' else 'Convert it to what it was when the plan was made.'} "
+                "Or calibrate this frame.",
             )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from puffer_frames.errors import ArgumentError, ColumnTypeError
 from puffer_frames.frames.columns import NativeFrame, as_names, as_row_id
-from puffer_frames.frames.dates import bounds_in_days, day_of
+from puffer_frames.frames.dates import bounds_in_days, day_of, to_dates
 from puffer_frames.frames.null_values import Code, check_codes, merged_frame, with_nulls
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import Table, is_frame, open_table
@@ -124,7 +124,7 @@ def _check_days(table: Table, given: Any, role: str, /, *, columns: Iterable[str
                 f"the public column {name!r}",
                 rule=f"of dates, as {role} has them",
                 got=f"a column of {table.kind_of(name)}",
-                hint=f"Write {role}={{{name!r}: (0, 100)}} in the unit of the column, or convert it to dates first.",
+                hint=f"Write {role}={{{name!r}: (0, 100)}} in the unit of a column of numbers. {to_dates(name)}",
             )
 
 

@@ -274,11 +274,12 @@ def numbered(count: int, rows: Rows | None, /) -> Numbers:
     return np.asarray(np.arange(count) if rows is None else rows, dtype=np.int64)
 
 
-def other_levels(column: str, got: str, /) -> CalibrationError:
-    """The error of so many rows with levels that a draw does not know."""
+def other_levels(*columns: str, got: str) -> CalibrationError:
+    """The error of columns with levels that a draw does not know, in so many rows."""
+    several = len(columns) > 1
     return CalibrationError(
-        f"the column {column!r}",
-        rule="one of the levels that were counted",
+        f"the column{'s' * several} {', '.join(map(repr, columns))}",
+        rule=f"{'of' if several else 'one of'} the levels that were counted",
         got=f"{got} with another one",
         hint="Calibrate with these rows, or replace the other levels first.",
     )

@@ -222,7 +222,7 @@ class LabelChannel:
         def move(arrays: Arrays, rows: Rows | None) -> Arrays:
             inputs = input_of(arrays)
             if strange := int(np.count_nonzero(inputs == unknown)):
-                raise other_levels(", ".join(self.columns), f"{strange} row{'s' * (strange > 1)}")
+                raise other_levels(", ".join(self.columns), got=f"{strange} row{'s' * (strange > 1)}")
             drawn = self.table.draw(inputs, stream, rows)
             return {name: looked_up(part, drawn) for name, part in parts.items()}
 
@@ -270,7 +270,7 @@ class NumberChannel:
             if self.secret is not None and secret_of is not None:
                 secrets = secret_of(arrays)
                 if strange := int(np.count_nonzero(secrets == self.secret.unknown)):
-                    raise other_levels(", ".join(self.secret.columns), f"{strange} row{'s' * (strange > 1)}")
+                    raise other_levels(", ".join(self.secret.columns), got=f"{strange} row{'s' * (strange > 1)}")
                 codes += (secrets * (self.edges.size + 1)).astype(np.uint16)
             return {self.column: self.outputs[self.table.draw(codes, stream, rows)]}
 

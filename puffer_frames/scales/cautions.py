@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from datetime import date
 
 import numpy as np
@@ -71,6 +70,19 @@ def warn_of_identifiers(name: str, /) -> None:
             f"the public column {name!r}",
             "holds whole numbers, none of them twice, as identifiers do: what is released are true ones, in other rows",
             hint="Leave it out: name the other columns in public.",
+        )
+    )
+
+
+def warn_of_tail(name: str, /) -> None:
+    """Warn of a column of a whole table with values far out, for which the middle one of their cell is released."""
+    warn(
+        WideNoiseWarning(
+            [name],
+            "{columns} has values far from the others, in whose place the middle one of their cell is released: means, "
+            "sums and the spread of released values are off by far",
+            hint="Take more cells: mechanism=Sequential(cells=64). Medians and shares below a value are not affected.",
+            reason="tail",
         )
     )
 
@@ -208,16 +220,16 @@ def warn_of_values(name: str, found: Summary, /, *, whole: bool = True) -> None:
     values does (9999, -999). `whole`: these are all rows, and not some that were drawn.
     """
     values, counts = _pooled(found)
-    days = sum(map(_is_day, values[(values >= _DAYS[0]) & (values <= _DAYS[1])].tolist()))
-    if days >= _FEWEST_VALUES and days >= _MOSTLY * values.size:
+    if form := _days_in(values):
+        fill = f".str.zfill({8 if 'Y' in form else 6})" * (not form.startswith("%Y"))
         warn(
             SuspectValuesWarning(
                 f"the public column {name!r}",
-                "holds dates as numbers, such as 20250131, and is released as numbers, of which many are no dates",
-                hint=f"Convert them first: in pandas pd.to_datetime(frame[{name!r}].astype('Int64').astype('string'), "
-                f"format='%Y%m%d', errors='coerce'), in Polars pl.col({name!r}).cast(pl.Int64).cast(pl.String)"
-                ".str.to_date('%Y%m%d', strict=False); the command reads dates as 2025-01-31. If they are numbers, say "
-                f"the range of the column: domain={{{name!r}: (low, high)}}.",
+                f"holds dates as numbers, such as {_DAY:{form}}, and is released as numbers, many of them no dates",
+                hint=f"Convert them first: in pandas pd.to_datetime(frame[{name!r}].astype('Int64').astype('string')"
+                f"{fill}, format='{form}', errors='coerce'), in Polars pl.col({name!r}).cast(pl.Int64)"
+                f".cast(pl.String){fill}.str.to_date('{form}', strict=False); the command reads dates as 2025-01-31. "
+                f"If they are numbers, say the range of the column: domain={{{name!r}: (low, high)}}.",
             )
         )
         return
@@ -242,14 +254,27 @@ def warn_of_values(name: str, found: Summary, /, *, whole: bool = True) -> None:
         )
 
 
-_DAYS, _MOSTLY = (19000101, 21001231), 0.9
-"""First and last day that is looked for; share of the different numbers that are days. Of others 3.7 % would be."""
+_DAY, _MOSTLY, _FEWEST_SHORT = date(2025, 1, 31), 0.9, 20
+"""Share of the different numbers that are days, from 1900 to 2100: of others up to 3.7 % would be. Days of six digits
+are at least so many different ones, of two months."""
 
 
-def _is_day(number: float) -> bool:
-    with suppress(ValueError):
-        return number.is_integer() and bool(date.fromisoformat(f"{number:.0f}"))
-    return False
+def _days_in(values: FloatArray) -> str | None:
+    """How different numbers are written that are nearly all days; 50131 is 050131, and 131 none."""
+    whole = values[np.mod(values, 1) == 0]
+    first, middle, last = whole // 1e4, whole // 100 % 100, whole % 100
+    written = {
+        "%Y%m%d": (first, middle, last),
+        "%d%m%Y": (whole % 1e4, first % 100, first // 100),
+        "%m%d%Y": (whole % 1e4, first // 100, first % 100),
+        "%y%m%d": (np.where((first > 0) & (first < 100) & (np.unique(middle).size > 1), 2000, 0), middle, last),
+    }
+    for form, (year, month, day) in written.items():
+        is_day = (year >= 1900) & (year <= 2100) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
+        days = np.count_nonzero(is_day)
+        if days >= max(_FEWEST_VALUES if "Y" in form else _FEWEST_SHORT, _MOSTLY * values.size):
+            return form
+    return None
 
 
 def _pooled(found: Summary) -> Counts:

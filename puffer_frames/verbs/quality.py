@@ -27,7 +27,8 @@ _CELLS, _LEVELS = 10, 50
 """For pairs, numbers are in so many cells of about equal size, and labels rarer than the first so many are one."""
 _MOST_PAIRS, _MOST_ROWS = 3_000, 100_000
 """Beyond this many pairs, and rows for pairs, some are drawn at random, the same in every call."""
-_WORST = 3
+_WORST, _CLEAR = 3, 0.3
+"""Columns and pairs that are shown; the least correlation whose other sign after a release is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +113,10 @@ class Quality(Printed):
             for each in pairs[:_WORST]:
                 told = f"tell {each.before:.2f} of one another before, {each.after:.2f} after"
                 rows.append(("", f"{each.similarity:.3f} {shown(each.first)} and {shown(each.second)}: {told}"))
+        for each in pairs:
+            if each.before * each.after < 0 and abs(each.before) >= _CLEAR:  # of numbers: Cramér's V has no sign
+                told = f"{each.before:+.2f} before, {each.after:+.2f} after"
+                rows.append(("turned", f"the correlation of {shown(each.first)} and {shown(each.second)}: {told}"))
         if self.left_out:
             rows.append(("left out", f"{shown_names(self.left_out)}: in one of the two frames alone"))
         if self.codes_unsaid:

@@ -469,7 +469,33 @@ def test_the_only_mark_between_the_names_is_the_separator(mark):
     verified = run("verify", "out.csv")
     assert (verified.out.split(": ")[1].startswith("unsigned"), told in verified.err) == (True, True)
     labels = run("release", "other.csv", "labels.csv", *words[:2], "--public", "pay", *words[4:])
-    assert ("holds text that looks like numbers" in labels.err, '--decimal ","' in labels.err) == (True, mark == ";")
+    assert ("holds text that looks like numbers" in labels.err, labels.err.count('--decimal ","')) == (
+        True,
+        1 + (mark == ";"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "warned"),
+    [
+        (["39,State-gov,Male", "50,Private,Male", "28,State-gov,Female"], True),
+        (["5.1,3.5,4.2", "6.0,2.9,4.9", "4.8,3.9,1.0"], True),
+        (["age,work,sex", "50,Private,Male", "28,State-gov,Female"], False),
+        (["land,2019,2021", "Peru,2000,3000", "Chile,2050,1000"], False),
+        (["0,1,2", "1,2,0", "0,1,2"], False),  # as pandas names columns
+        (["x,y,1022,7157", "a,b,0,1", "x,c,1,0"], False),  # numbers of products
+    ],
+)
+def test_a_first_line_like_the_others_is_warned_of(lines, warned):
+    """It was read as names, and nothing was said."""
+    Path("in.csv").write_text("\n".join(lines))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read_rows(Path("in.csv"), schema={}, streaming=False)
+    assert [str(each.message).partition("\n")[0] for each in caught] == [
+        "the input 'in.csv' has a first line like those below it, which is read as the names of the columns, and not "
+        "as a row."
+    ] * warned
 
 
 def test_a_first_line_that_is_one_name_is_not_split():

@@ -117,8 +117,12 @@ def test_what_is_said_of_dates(tmp_path):
     ):
         with pytest.raises(ArgumentError, match="certificate's record must be"):
             puffer_frames.Certificate.from_dict(record | {"facts": facts})
-    with pytest.raises(ColumnTypeError, match="of dates, as in the plan; got a column of numbers"):
-        again.release(pandas_of(day=DAYS))
+    numbers = pandas_of(day=[int(f"{day:%Y%m%d}") for day in COLUMNS["day"]])
+    with pytest.raises(ColumnTypeError, match="of dates, as in the plan; got a column of numbers") as caught:
+        again.release(numbers)
+    step = re.search(r"in pandas (pd.*\)), in Polars", str(caught.value))[1].replace("%Y-%m-%d", "%Y%m%d")
+    mended = numbers.assign(day=eval(step, {"pd": pd, "frame": numbers}))
+    assert days_in(again.release(mended, rng=1)) == days_in(out)
 
 
 def test_bounds_of_dates_are_printed_as_dates_and_kept_as_days(tmp_path):

@@ -180,6 +180,8 @@ NEAR = {
     "6 and 7 beside ratings": np.where(AGE < 26, AGE % 2 + 6, AGE % 5 + 1),
     "8 and 9 beside holes": np.where(AGE < 26, AGE % 2 + 8, AGE % 4 * 2),
     "numbers as long as days": 20_250_100 + AGE,
+    "numbers as long as short days": 102_010 + 7 * AGE,
+    "numbers within a short month": 100_100 + AGE % 31 + 1,
 }
 
 
@@ -200,8 +202,9 @@ def test_numbers_without_codes(values):
 
 
 @pytest.mark.parametrize("mechanism", ["noise", "channel"])
-def test_days_in_digits(mechanism):
-    days = 20_260_101 + 100 * (AGE % 12) + AGE % 28
+@pytest.mark.parametrize("form", ["%Y%m%d", "%d%m%Y", "%m%d%Y", "%y%m%d"])
+def test_days_in_digits(mechanism, form):
+    days = [int(datetime.date(2006, 1 + age % 12, 1 + age % 28).strftime(form)) for age in AGE]  # 5012006, and 60105
     frame = pd.DataFrame({"sex": SEX, "x": np.where(AGE == 20, 99_999_999, days)})
     (found,) = met(frame, secret="sex", public="x", mechanism=mechanism)
     assert "'x' holds dates as numbers" in found
@@ -307,6 +310,8 @@ def test_the_step_that_a_warning_names_gives_the_numbers_that_were_meant(name):
     frame = pd.DataFrame({"sex": SEX, "x": texts})
     (told,) = met(frame, secret="sex", public="x")
     step = re.search(r"pd\.to_numeric\(.*\"coerce\"\)", told)[0]
+    plain_commas = ("decimal commas", "points and commas", "points between thousands")
+    assert ("The command reads them with --" in told) == (name in plain_commas)
     expected = [k if plain and row % 2 else meant(k) for row, k in enumerate(digits)]
     assert eval(step, {"pd": pd, "frame": frame}).tolist() == expected
 

@@ -242,6 +242,16 @@ def test_the_plan_is_that_of_the_rows_in_any_order_and_library(tmp_path):
         plan.release(frame.with_columns(group=pl.lit("new")), allow_other_frame=True)
 
 
+@pytest.mark.parametrize("mechanism", ["noise", OPTIONS])
+def test_all_columns_with_other_levels_are_named(mechanism):
+    """One was, and after it was mended the next."""
+    frame = pd.DataFrame(table(missing=False)).assign(size=["s", "m"] * (ROWS // 2))
+    plan = calibrate(frame, **asked(public=["town", "size", "age"], mechanism=mechanism, nulls="raise"))
+    other = frame.assign(town=["new", *frame["town"][1:]], size=["new", "old", *frame["size"][2:]])
+    with pytest.raises(CalibrationError, match=r"columns 'town', 'size' must be of the levels .* 1 row, 2 rows"):
+        plan.release(other, allow_other_frame=True, allow_drift=True)
+
+
 @pytest.mark.parametrize(
     ("options", "name"),
     [

@@ -25,6 +25,7 @@ from puffer_frames import (
     audit,
     calibrate,
     certificate_of,
+    compare_tables,
     compose,
     estimate,
     load_plan,
@@ -38,9 +39,11 @@ from puffer_frames.errors import (
     PriorError,
     UncoveredFrameError,
 )
+from puffer_frames.frames.coded import Numbered
 from puffer_frames.mechanisms.sequential import fitted, measured, mechanism
 from puffer_frames.mechanisms.sequential import mechanism as text_of_tables
-from puffer_frames.mechanisms.sequential.measured import _ratio, _shown
+from puffer_frames.mechanisms.sequential.columns import number_column
+from puffer_frames.mechanisms.sequential.measured import _correlations, _ratio, _shown
 from puffer_frames.mechanisms.sequential.mechanism import _measured, table_record, table_rows
 from puffer_frames.verbs.estimating.bounds import WorstCase
 from puffer_frames.verbs.plans import plan as plan_module
@@ -421,10 +424,13 @@ def edits():
     def share(plan):
         plan["plan"]["kept"]["pairs"] += 1.0
 
+    def unrelated(plan):
+        plan["plan"]["kept"]["unrelated"] = [["age", "height"]]
+
     def releases(plan):
         plan["plan"]["request"]["repeats"]["releases"] = 2
 
-    edited = (share, releases, weights, cap, law, twice, source, edges, tree, rare, step, again, sees, moves)
+    edited = (share, unrelated, releases, weights, cap, law, twice, source, edges, tree, rare, step, again, sees, moves)
     found = [pytest.param(edit, id=edit.__name__) for edit in edited]
     for name, (way, value) in FIELDS.items():
         found.append(pytest.param(lambda plan, way=way, value=value: set_in(plan["plan"], way, value), id=name))
@@ -676,6 +682,49 @@ def test_levels_that_come_twice_as_often_are_warned_of():
     yes = np.mean([(plan.release(frame, rng=k)["rare"] == "yes").mean() for k in range(5)])
     assert abs(yes / (frame["rare"] == "yes").mean() - change.times) < 0.3
     assert plan.changes["free"].times < 1.5
+
+
+def test_correlations_of_which_nothing_is_left_are_warned_of():
+    """Within a secret the two fall together, over all rows they rise: .42 became .01, and nothing was said."""
+    rng, rows = np.random.default_rng(0), 3000
+    group, one = rng.choice(["a", "b"], rows), rng.normal(size=rows)
+    first = 3 * (group == "a")
+    frame = pd.DataFrame({"group": group, "one": first + one, "two": first - 0.9 * one + 0.3 * rng.normal(size=rows)})
+    frame = frame.assign(three=frame["one"] + rng.normal(size=rows), free=rng.choice(["p", "q", "r"], rows)).round(1)
+    mechanism = Sequential(components=2, contexts=3, allow_unaudited=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        plan = calibrate(frame, **asked(epsilon=3.0, mechanism=mechanism))
+    (found,) = (each.message for each in caught if getattr(each.message, "reason", "") == "unrelated")
+    assert "hardly anything is left of the correlation of 'one' and 'two'" in str(found)
+    assert "'one' and 'three'" not in str(found)
+    released = plan.release(frame)
+    before, after = (each[["one", "two", "three"]].corr() for each in (frame, released))
+    assert before.loc["one", "two"] > 0.3 > 0.1 > after.loc["one", "two"]
+    assert after.loc["one", "three"] > 0.1
+    assert ("turned" in str(compare_tables(frame, released))) == (after.loc["one", "two"] < 0)
+
+
+@pytest.mark.parametrize(("sigma", "cells", "warned"), [(1.5, 16, True), (1.5, 64, False), (0.5, 16, False)])
+def test_cells_that_move_the_mean_are_warned_of(sigma, cells, warned):
+    """Of lognormal incomes means were 18 % too small, and nothing was said."""
+    values = np.random.default_rng(0).lognormal(3, sigma, 3000)
+    entries = Numbered(values=values, whole=False)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        column = number_column("pay", entries, cells=cells, ends=None, nulls=False, whole=True)
+    off = abs(np.array(column.levels)[column.coded(values)].mean() - values.mean())
+    assert (off > 0.1 * np.abs(values - np.median(values)).mean()) == warned
+    assert [each.message.reason for each in caught] == ["tail"] * warned
+
+
+def test_correlations_are_those_of_the_places_with_both_numbers():
+    values = np.random.default_rng(0).normal(5, 1, (3, 200))
+    values[1] += values[0]
+    values[0, ::7], values[1, 3::5] = np.nan, np.nan
+    values = np.vstack([values, np.ones(200)])
+    assert _correlations(values)[:3, :3] == pytest.approx(pd.DataFrame(values[:3].T).corr().to_numpy())
+    assert not _correlations(values)[3].any()
 
 
 def test_a_release_that_hides_nothing_from_attackers_is_warned_of(people):

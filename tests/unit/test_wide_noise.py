@@ -308,6 +308,20 @@ def test_a_channel_of_labels_whose_shares_are_off_is_warned_of():
     assert not kept.fitted.shifted_columns
 
 
+def test_a_remap_that_never_releases_many_values_is_warned_of():
+    """Of 16 levels 5 were left, and nothing was said."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"s": rng.choice(["a", "b"], 3000)})
+    frame["x"] = np.clip(rng.normal(8, 3, 3000).round() + (frame["s"] == "a"), 0, 15)
+    asked = {"secret": "s", "public": "x", "mechanism": Noise(remap=True)}
+    plan, found = warned(lambda: frame.puffer.calibrate(**asked, epsilon=0.4))
+    lost = (~frame["x"].isin(plan.remap["x"].values)).mean()
+    assert set(found) == {"shares"}
+    assert f"{lost:.0%} of the rows of 'x' are never released" in str(found["shares"])
+    assert 0.05 < lost < 0.9
+    assert not warned(lambda: frame.puffer.calibrate(**asked, epsilon=1.0))[1]
+
+
 def test_no_channel_of_many_secrets_is_looked_for_to_advise_it(monkeypatch):
     """With 50 secrets and a delta it took minutes, of a calibration of five seconds."""
     looked = []

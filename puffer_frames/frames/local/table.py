@@ -536,6 +536,7 @@ class LocalRows:
         """In memory, one pass per draw; the key of the release gives a random order too."""
         rows, found = len(self.frame), Draws.of(draws, public=self.roles.public)
         key, writes = found.key, found.writes
+        found.check(self.coded)
         drawn = found.prepared()(self._read, self.numbers if key.numbers is None else key.numbers)
         columns = {name: written(values, writes[name], name=name) for name, values in drawn.items()}
         frame = build_release(

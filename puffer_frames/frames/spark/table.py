@@ -27,8 +27,8 @@ from pyspark.sql.types import (
 )
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, ColumnTypeError, PufferWarning
-from puffer_frames.frames.coded import Coded, Numbered, fits, known_levels, natural, some_entries
-from puffer_frames.frames.columns import NativeFrame, check_column_names, check_rows, rows_text
+from puffer_frames.frames.coded import Coded, Numbered, check_levels, fits, known_levels, natural, some_entries
+from puffer_frames.frames.columns import NativeFrame, check_column_names, check_rows
 from puffer_frames.frames.counted_units import ROWS, VALUE, VALUES, PlanTable, largest, least
 from puffer_frames.frames.dates import dates_among, no_dates
 from puffer_frames.frames.draws import NUMBER, PLACE_BITS, Draws, NoiseStep, Released
@@ -48,7 +48,7 @@ from puffer_frames.frames.stamps.fingerprint import RowSums
 from puffer_frames.frames.stamps.parquet import attribute_of, put_attribute
 from puffer_frames.frames.tally import Cells, CountedRows, Extent, FoundValues, check_estimate, in_cells
 from puffer_frames.frames.units import UNIT
-from puffer_frames.noise.adding import Draw, other_levels
+from puffer_frames.noise.adding import Draw
 
 BINARY = "UTF8_BINARY"
 """The collation of text that is compared letter by letter."""
@@ -389,9 +389,7 @@ class SparkRows(CountedRows):
             there = F.coalesce(column.isin([level for level in known if level is not None]), F.lit(None in known))
             asked.append(F.count(F.when(~there, 1)))
         found = self.rows.agg(*asked).toArrow().columns if asked else []
-        for name, column in zip(names, found, strict=True):
-            if rows := column[0].as_py():
-                raise other_levels(name, rows_text(rows))
+        check_levels({name: column[0].as_py() for name, column in zip(names, found, strict=True)})
 
     def _hash(self) -> list[Any]:
         """What is compared between the passes, where a column numbers the rows."""

@@ -241,6 +241,19 @@ class NoiseFit(Fitted[RowsSeen]):
         )
         return 1 - float(np.max(counts) / np.sum(counts))
 
+    def lost_shares(self) -> dict[str, float]:
+        """The share of the rows of each remapped column whose value lies beyond those that can be released."""
+        found = {}
+        for name, remap in self.remaps.items():
+            low, high = remap.values[[0, -1]]
+            beyond = {
+                secret: float(prior.weights[np.maximum(low - prior.means, prior.means - high) > prior.radius].sum())
+                for secret, prior in self.choices[name].empirical.items()
+            }
+            rows = {secret: self.rows_per_secret[secret] for secret in beyond}
+            found[name] = sum(share * rows[secret] for secret, share in beyond.items()) / sum(rows.values())
+        return found
+
     def useless_columns(self) -> list[str]:
         """Columns that a constant is nearer to than their noise."""
         figures = self.column_errors()

@@ -37,6 +37,7 @@ from puffer_frames.mechanisms.seam import (
     ADDS_UP,
     NO_RULE,
     NOTHING_NEEDED,
+    SHIFTED,
     Compared,
     ComparedRow,
     Mechanism,
@@ -374,6 +375,16 @@ def warn_of_wide_noise(plan: NoiseFit, /) -> None:
                 f"{replaced_rows('min(1/2, 2/sqrt(rows))')}, and loses less under any law",
                 hint='Say mechanism="channel", or see all mechanisms side by side with puffer_frames.compare.',
                 reason="mechanism",
+            )
+        )
+    if lost := {name: share for name, share in plan.lost_shares().items() if share > SHIFTED and name not in useless}:
+        warn(
+            WideNoiseWarning(
+                tuple(lost),
+                f"the values of {max(lost.values()):.0%} of the rows{' or less' * (len(lost) > 1)} of {{columns}} are "
+                "never released: those that take the place of noisy ones lie nearer to the middle",
+                hint="Ask for a larger epsilon, or leave remap out: the error is then larger, but 0 on average.",
+                reason="shares",
             )
         )
     if plan.strata is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import chain
 
 import numpy as np
 
@@ -64,6 +65,7 @@ def check_table_plan(plan: TableFit, /) -> None:
         _check_step(step, plan, sizes[step.column])
     require(0 < plan.planned <= plan.rows, "more rows than there are")
     named = tuple(plan.kept.changed) == tuple(plan.kept.changed_of) == plan.names
+    named = named and {*chain(*plan.kept.unrelated)} <= {*plan.names}
     require(named, "changes of other columns")
     kept, each = plan.kept, [share for shares in plan.kept.changed_of.values() for share in shares]
     shares = [*kept.changed.values(), *each, kept.marginals, kept.pairs]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, PriorError
-from puffer_frames.frames.coded import Coded, Numbered
+from puffer_frames.frames.coded import Coded, Numbered, check_levels
 from puffer_frames.frames.columns import LARGEST_INTEGER, meant_as, merging
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.table import CompleteRows
@@ -22,7 +22,7 @@ from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.pairs import check_pairs
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 from puffer_frames.priors.summary import RARE, Level, Summary
-from puffer_frames.scales.cautions import warn_of_identifiers, warn_of_values
+from puffer_frames.scales.cautions import warn_of_identifiers, warn_of_tail, warn_of_values
 
 MOST_ROWS = 200_000
 """Beyond this many rows, some are drawn at random, and the plan is made of these."""
@@ -31,6 +31,8 @@ MOST_LEVELS = 64
 _FEWEST_NUMBERED = 100
 """In fewer rows whole numbers may all differ by chance."""
 MOST_SECRETS = 24
+_FAR_OFF = 0.1
+"""Of the mean distance to the median: by more than this a mean of cells is off by far."""
 _ROWS_OF_LEVEL, _LEAST_VARIED = 5, 50
 """A column is a function of another only where levels of this one have so many rows on average, and where so many rows
 do not have the commonest level of that one: else it may look like one by chance."""
@@ -120,7 +122,7 @@ class TableColumn:
         codes = self.coded(found)
         own = np.array([np.nan if level is None else level for level in self.levels], dtype=np.float64)[codes]
         if other := int((~((own == found) | (np.isnan(own) & np.isnan(found)))).sum()):
-            raise other_levels(self.name, f"{other:,} row{'s' * (other > 1)}")
+            raise other_levels(self.name, got=f"{other:,} row{'s' * (other > 1)}")
         return codes
 
 
@@ -191,7 +193,11 @@ def number_column(
     edges = values[:-1] if len(values) <= cells else _edges(values, counts, there, cells)
     found = np.searchsorted(edges, there)
     starts = np.flatnonzero(np.diff(found, prepend=-1))
-    middles = there[(starts + np.append(starts[1:], there.size) - 1) // 2]
+    stops = np.append(starts[1:], there.size)
+    middles = there[(starts + stops - 1) // 2]
+    off = abs(float((middles * ((stops - starts) / there.size)).sum()) - float(there.mean()))
+    if off > _FAR_OFF * float(np.abs(there - np.median(there)).mean()) > 0:
+        warn_of_tail(name)
     levels: list[Level] = [int(value) if entries.whole else float(value) for value in middles]
     seen = float(there[0]), float(there[-1])
     return TableColumn(name=name, levels=(*levels, *((None,) if missing else ())), edges=edges, ends=ends, seen=seen)
@@ -335,6 +341,8 @@ def _coded(
     joint = secret_levels(secrets, names)
     arrays = {name: cast(Coded, entries[name]).among(levels, name=name) for name, levels in joint.reads.items()}
     groups = joint.prepared()(arrays).astype(np.intp)
+    held = {column.name: (entries[column.name], column.levels) for column in columns}
+    check_levels({name: of.others(levels) for name, (of, levels) in held.items() if isinstance(of, Coded)})
     own = [column for column in columns if column.source is None]
     codes = np.stack([column.read(entries[column.name]) for column in own], axis=1)
     codes_of = {column.name: part for column, part in zip(own, codes.T, strict=True)}

@@ -317,7 +317,7 @@ class TableDraw:
         def move(arrays: Arrays, rows: RowNumbers | None) -> Arrays:
             secrets = secret_of(arrays)
             if strange := int(np.count_nonzero(secrets == self.secret.unknown)):
-                raise other_levels(", ".join(self.secret.columns), f"{strange} row{'s' * (strange > 1)}")
+                raise other_levels(", ".join(self.secret.columns), got=f"{strange} row{'s' * (strange > 1)}")
             codes = np.stack([column.coded(arrays[column.name]) for column in self.drawn], axis=1)
             out = release(self.plan, codes, secrets, key=self.key, names=names, rows=numbered(secrets.size, rows))
             found: dict[str, Codes] = {name: out[:, k] for k, name in enumerate(names)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
 
@@ -35,6 +35,8 @@ _ROUNDS = 150
 FEWEST_TESTED = 30
 """Rows of each secret, without which no attack is tried."""
 _DIGITS = 4
+_CLEAR, _HARDLY = 0.3, 0.05
+"""The least correlation that is clear, and what is hardly one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +53,8 @@ class Kept:
     """Mean total variation between the released and the true shares of the levels of a column."""
     pairs: float
     """The same of two columns together."""
+    unrelated: tuple[tuple[str, str], ...] = ()
+    """Each two columns of numbers whose correlation is clear, and hardly there after, or of the other sign."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +137,33 @@ def kept_of(
         distance=distance,
         marginals=float(np.mean(ones)),
         pairs=float(np.mean(twos)) if twos else 0.0,
+        unrelated=tuple(_unrelated(rows.codes, released, values)),
     )
+
+
+def _unrelated(
+    before: NDArray[np.integer], after: NDArray[np.integer], values: Mapping[str, FloatArray | None]
+) -> Iterator[tuple[str, str]]:
+    """Each two columns of which a release has lost the correlation."""
+    held = [(k, name, numbers) for k, (name, numbers) in enumerate(values.items()) if numbers is not None]
+    one, other = (
+        _correlations(np.array([numbers[codes[:, k]] for k, _, numbers in held]).reshape(len(held), len(codes)))
+        for codes in (before, after)
+    )
+    lost = (np.abs(one) >= _CLEAR) & (np.sign(one) * other < _HARDLY)
+    yield from ((held[i][1], held[j][1]) for i, j in np.argwhere(np.triu(lost)).tolist())
+
+
+def _correlations(values: FloatArray) -> FloatArray:
+    """Pearson's of all rows of an array, in the places in which both have a number; 0 of constants."""
+    there = (~np.isnan(values)).astype(np.float64)
+    counts = there.sum(axis=1, keepdims=True)
+    plain = np.where(there, values - np.nansum(values, axis=1, keepdims=True) / np.maximum(counts, 1), 0.0)
+    both, sums, squares = there @ there.T, plain @ there.T, plain**2 @ there.T
+    both = np.maximum(both, 1)
+    spread = squares - sums**2 / both
+    scale = np.sqrt(np.maximum(spread * spread.T, 0.0))
+    return np.divide(plain @ plain.T - sums * sums.T / both, scale, out=np.zeros_like(both), where=scale > 1e-9)
 
 
 def _apart(first: NDArray[np.integer], second: NDArray[np.integer], sizes: Sequence[int]) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -429,8 +430,21 @@ class FittedTable(TableFit):
                     hint=_IDLE,
                 )
             )
+        self._warn_of_little_use()
+
+    def _warn_of_little_use(self) -> None:
         if self.useless_columns:
             warn_of_useless(self.useless_columns, hint=_LESS)
+        if unrelated := [pair for pair in self.kept.unrelated if not {*pair} & {*self.useless_columns}]:
+            pairs = listed([f"{one!r} and {other!r}" for one, other in unrelated], most=MOST_NAMED)
+            warn(
+                WideNoiseWarning(
+                    tuple(dict.fromkeys(chain(*unrelated))),
+                    f"hardly anything is left of the correlation of {pairs} in a release, or it has the other sign",
+                    hint=f"{_LESS} A correlation that the secret makes is hidden with it.",
+                    reason="unrelated",
+                )
+            )
         if self.shifted_columns:
             warn(
                 WideNoiseWarning(
@@ -581,7 +595,7 @@ class FittedTable(TableFit):
         table = table.in_days([column.name for column in drawn])
         for column in drawn:
             if (table.kind_of(column.name) == "numbers") != (column.edges is not None):
-                raise other_levels(column.name, "all rows")
+                raise other_levels(column.name, got="all rows")
         codes = np.stack([column.released(table) for column in drawn], axis=1)
         logs = log_likelihoods(self.plan, codes)
         losses = logs.max(axis=1) - logs.min(axis=1)
