@@ -20,7 +20,7 @@ import pytest
 from conftest import FRAME_KINDS, LOCAL_KINDS, build_frame, few, table, thinned, without_spark
 
 import puffer_frames
-from puffer_frames import KeptColumnWarning, Layout, certificate_of, write_parquet
+from puffer_frames import KeptColumnWarning, Layout, audit, certificate_of, write_parquet
 from puffer_frames.errors import ColumnTypeError
 from puffer_frames.frames import kept
 from puffer_frames.frames.kept import Column, Evidence, guesses
@@ -323,6 +323,7 @@ def test_sparse_columns_are_kept_dense(tmp_path):
     with warnings.catch_warnings(action="ignore"):
         released = frame.puffer.privatize(secret="group", public="score", epsilon=1.0, layout=Layout(keep="k"))
     assert released["k"].dtype == FLAG.dtype
+    assert "k is k" not in str(audit(frame, released))  # it failed: the raw column was read as text
     write_parquet(released, tmp_path / "released.parquet")
     assert pd.read_parquet(tmp_path / "released.parquet")["k"].tolist() == FLAG.tolist()
 
