@@ -459,12 +459,12 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "fit-decides": (
         "measured",
-        "The fitted model of {what} decides the noise: it needs more than twice that of the observed "
+        "The fitted model of {what} decides the noise{strata}: it needs more than twice that of the observed "
         "frequencies{refuted}.",
     ),
     "fit-refuted": (
         "measured",
-        "The fitted model of {what} decides the noise, and the table of the plan refutes it at 95 % "
+        "The fitted model of {what} decides the noise{strata}, and the table of the plan refutes it at 95 % "
         "(Kolmogorov-Smirnov){most}.",
     ),
     "shares": (

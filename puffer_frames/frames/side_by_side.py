@@ -65,6 +65,9 @@ def read_columns(frame: NativeFrame, /, *, role: str, known: Collection[str], ro
 
 def _plain(frame: Frame, name: str) -> PlainColumn:
     entries = column(frame, name)
+    native = nw.to_native(entries)
+    if isinstance(getattr(native, "dtype", None), pd.SparseDtype):  # a release has it dense
+        entries = nw.from_native(pd.Series(native.array.to_dense()), series_only=True)
     truths = entries.dtype == nw.Boolean
     numbers = None
     with suppress(ColumnTypeError):  # times of the day

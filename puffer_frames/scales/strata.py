@@ -89,6 +89,8 @@ class StrataChoices:
     """Rows per stratum."""
     alone: float
     """The loss from the stratum itself: the largest log-ratio of its frequencies given two protected secrets."""
+    refuted: tuple[str, ...] = ()
+    """Columns whose scale, in some stratum, is that of a fitted model that the table refutes; a file has no models."""
 
     @property
     def scales(self) -> dict[Stratum, dict[str, float]]:

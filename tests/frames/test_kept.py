@@ -20,11 +20,12 @@ import pytest
 from conftest import FRAME_KINDS, LOCAL_KINDS, build_frame, few, table, thinned, without_spark
 
 import puffer_frames
-from puffer_frames import KeptColumnWarning, Layout, certificate_of, write_parquet
+from puffer_frames import KeptColumnWarning, Layout, audit, certificate_of, write_parquet
 from puffer_frames.errors import ColumnTypeError
 from puffer_frames.frames import kept
 from puffer_frames.frames.kept import Column, Evidence, guesses
 from puffer_frames.frames.local.looks import plan_evidence
+from puffer_frames.frames.local.own import own_array
 from puffer_frames.frames.stamps.entries import plain_entry
 
 ROWS = 1000
@@ -308,6 +309,9 @@ def test_kept_categories_texts_and_days_are_plain():
     assert released["texts"].equals(columns["texts"])
     assert [released[name].dtype.name for name in columns] == ["object", "string", "category"]
     assert type(released["codes"][0]) is bytes
+    missing = pd.Index(objects([(math.nan,), (np.float64("nan"),)]), tupleize_cols=False)
+    alike = pd.Series(pd.Categorical.from_codes([0, 1, 0], missing))
+    assert [type(entry) for (entry,) in own_array(alike)] == [float] * 3
     nanosecond = pd.Timestamp(5)
     assert all(plain_entry(entry) is entry for entry in (nanosecond, pd.Timedelta(5), pd.NaT, pd.Period("2020")))
     assert type(plain_entry(type("I", (np.int64,), {})(3))) is np.int64
@@ -319,6 +323,7 @@ def test_sparse_columns_are_kept_dense(tmp_path):
     with warnings.catch_warnings(action="ignore"):
         released = frame.puffer.privatize(secret="group", public="score", epsilon=1.0, layout=Layout(keep="k"))
     assert released["k"].dtype == FLAG.dtype
+    assert "k is k" not in str(audit(frame, released))  # it failed: the raw column was read as text
     write_parquet(released, tmp_path / "released.parquet")
     assert pd.read_parquet(tmp_path / "released.parquet")["k"].tolist() == FLAG.tolist()
 

@@ -723,7 +723,8 @@ def test_correlations_are_those_of_the_places_with_both_numbers():
     values[1] += values[0]
     values[0, ::7], values[1, 3::5] = np.nan, np.nan
     values = np.vstack([values, np.ones(200)])
-    assert _correlations(values)[:3, :3] == pytest.approx(pd.DataFrame(values[:3].T).corr().to_numpy())
+    for unit in (1.0, 1e-9, 1e200):
+        assert _correlations(unit * values)[:3, :3] == pytest.approx(pd.DataFrame(values[:3].T).corr().to_numpy())
     assert not _correlations(values)[3].any()
 
 

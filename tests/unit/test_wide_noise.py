@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import kstest
 
 import puffer_frames
-from puffer_frames import Channel, Layout, Noise, Unit, WideNoiseWarning, certificate_of, load_plan
+from puffer_frames import Channel, Layout, Noise, Strata, Unit, WideNoiseWarning, certificate_of, load_plan
 from puffer_frames.core import Prior
 from puffer_frames.mechanisms.channel import best
 from puffer_frames.mechanisms.noise import rows_seen
@@ -195,10 +195,15 @@ def test_a_refuted_model_that_decides_with_little_more_noise_is_named(asked, tmp
     times = f"{plan.scale / plan.scale_per_belief['empirical']:.4g} times that of the observed frequencies alone"
     assert (times in " ".join(str(plan).split())) == (asked == "exact")
     plan.save(tmp_path / "plan.json")
-    for one in (plan, load_plan(tmp_path / "plan.json"), table.puffer.calibrate(**options, given="ward")):
+    strata = table.puffer.calibrate(**options, given="ward")
+    strata.save(tmp_path / "strata.json")
+    alike = table.puffer.calibrate(**options, given=Strata("ward", scale="one"))
+    loaded = load_plan(tmp_path / "strata.json")
+    for one in (plan, load_plan(tmp_path / "plan.json"), strata, loaded, alike):
         texts = {statement.key: statement.text for statement in certificate_of(one.release(table)).statements}
         assert "the table of the plan refutes it at 95 % (Kolmogorov-Smirnov)" in texts["fit-refuted"]
         assert ("at most twice" in texts["fit-refuted"]) == (asked == "exact")
+        assert ("decides the noise of some strata" in texts["fit-refuted"]) == (one is strata or one is loaded)
         assert "the table refutes it" in " ".join(str(one).split())
     without = {"beliefs": "empirical"}
     if asked == "theorem":

@@ -145,7 +145,10 @@ def own_array(column: Any, order: IndexArray | None = None, /) -> Any:
     taken = array.take(places)
     if isinstance(dtype, pd.CategoricalDtype):
         used = taken.remove_unused_categories()
-        return used.rename_categories(own_index(used.categories)) if used.categories.dtype == object else used
+        if used.categories.dtype != object:
+            return used
+        own = own_index(used.categories)  # of classes whose objects differ, plain ones may be the same
+        return used.rename_categories(own) if own.is_unique else _own_objects(used.to_numpy(dtype=object))
     if isinstance(dtype, pd.StringDtype) and dtype.storage == "python":
         return pd.array(_own_objects(taken.to_numpy(dtype=object)), dtype=dtype)
     if isinstance(dtype, pd.ArrowDtype):

@@ -393,6 +393,8 @@ def _on_own_range(facts: ReleaseFacts, name: str) -> str:
 def _of_fits(facts: ReleaseFacts) -> Iterator[Statement]:
     """Sentences about fitted models that are left out, or that decide the noise."""
     at_most = ": it needs at most twice the noise of the observed frequencies" * (facts.plan.calibration == "exact")
+    of = facts.plan.strata
+    strata = " of some strata" * (of is not None and not of.one_scale)
     for name, choice in facts.choices.items():
         if choice.left_out is not None:
             yield say("fit-left-out", what=shown(name))
@@ -400,9 +402,9 @@ def _of_fits(facts: ReleaseFacts) -> Iterator[Statement]:
         if wide and choice.binding_belief in ("fitted", "empirical"):  # "empirical": a model decides in other strata
             refuted = "refuted fit" in choice.remarks or name in facts.plan.refuted_fits
             text = ", and the table of the plan refutes it at 95 %" * refuted
-            yield say("fit-decides", what=shown(name), refuted=text)
+            yield say("fit-decides", what=shown(name), strata=strata, refuted=text)
         elif name in facts.plan.refuted_fits:
-            yield say("fit-refuted", what=shown(name), most=at_most * (not wide))
+            yield say("fit-refuted", what=shown(name), strata=strata, most=at_most * (not wide))
 
 
 def _kept_and_dropped(facts: ReleaseFacts) -> Iterator[Statement]:

@@ -209,6 +209,7 @@ def _check_strata(plan: NoiseFit, strata: StrataChoices) -> None:
     require(all(len(z) == len(strata.given) for z in known), "strata of other columns")
     require(all(rows >= 1 for rows in strata.rows.values()), "a stratum without rows")
     require(sum(strata.rows.values()) == plan.rows, "rows that do not add up")
+    require(set(strata.refuted) <= set(plan.choices), "models of other columns")
     require(strata.alone >= 0 and 0 <= strata.lacking <= len(known), "numbers of strata that are none")
     exact = []
     for z, choices in strata.choices.items():

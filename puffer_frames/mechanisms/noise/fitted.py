@@ -125,10 +125,10 @@ class NoiseFit(Fitted[RowsSeen]):
     @property
     def refuted_fits(self) -> tuple[str, ...]:
         """Columns whose scale, in some stratum, is that of a fitted model that the table refutes."""
-        parts = [self.choices] if self.strata is None else self.strata.choices.values()
+        if self.strata is not None:
+            return self.strata.refuted
         published = self.calibration == "theorem"
-        found = (name for part in parts for name, one in part.items() if one.rests_on_refuted(published=published))
-        return tuple(dict.fromkeys(found))
+        return tuple(name for name, one in self.choices.items() if one.rests_on_refuted(published=published))
 
     @property
     def lists_some(self) -> bool:
@@ -521,6 +521,7 @@ def choose_in_strata(
     for z in parts:
         own = common if one_scale or z in unbound else found[z]
         found[z] = {name: choice if choice.scale else common[name] for name, choice in own.items()}
+    published = request.calibration == "theorem"
     strata = StrataChoices(
         given=request.given_columns,
         one_scale=one_scale,
@@ -531,6 +532,7 @@ def choose_in_strata(
         lacking=len(lacking),
         rows=listed_counts,
         alone=_loss_of_strata(parts, rows, pairs=pairs, named=named),
+        refuted=tuple(n for n in common if any(found[z][n].rests_on_refuted(published=published) for z in parts)),
     )
     return _of_all(request, strata, common, bounded), strata
 

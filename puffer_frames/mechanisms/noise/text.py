@@ -228,7 +228,7 @@ def _refuted_text(plan: NoiseFit, choice: Choice) -> str:
         plan.calibration == "exact",
     )
     observed = choice.scale_per_belief.get("empirical")
-    if plan.strata is not None:
+    if plan.strata is not None and not plan.strata.one_scale:
         text += " of some strata"
     elif observed and exact:
         text += f": {choice.scale / observed:.4g} times that of the observed frequencies alone"

@@ -159,6 +159,7 @@ def _correlations(values: FloatArray) -> FloatArray:
     there = (~np.isnan(values)).astype(np.float64)
     counts = there.sum(axis=1, keepdims=True)
     plain = np.where(there, values - np.nansum(values, axis=1, keepdims=True) / np.maximum(counts, 1), 0.0)
+    plain /= np.maximum(np.abs(plain).max(axis=1, initial=0.0, keepdims=True), np.finfo(np.float64).tiny)
     both, sums, squares = there @ there.T, plain @ there.T, plain**2 @ there.T
     both = np.maximum(both, 1)
     spread = squares - sums**2 / both
