@@ -344,6 +344,11 @@ def test_what_is_far_from_epsilon_is_refused(people):
         assert "TOLD MORE than that\n" in str(certificate)
 
 
+def test_a_secret_that_is_refused_is_called_the_secret(people):
+    with pytest.raises(ArgumentTypeError, match="the secret column 'group' must be of strings"):
+        calibrate(people.assign(group=people.index % 3 + 0.5), **asked())
+
+
 @pytest.mark.parametrize(
     ("missing", "hint"), [("?", r"to_numeric\(frame\['chol'\]"), ("none", "Merge labels of few rows")]
 )
