@@ -180,6 +180,14 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "ATTACKERS SHOWED MORE THAN EPSILON on rows that the network was not fitted to: the network misses what these "
         "columns tell together. The release was asked for all the same.",
     ),
+    "table-beyond": (
+        "measured",
+        "ATTACKERS TELL MORE THAN EPSILON ALLOWS, on rows that the network was not fitted to: the best with an AUC of "
+        "{auc}, where none could have more than {allowed} if the network were the truth. The difference is more than "
+        "two standard errors of an AUC of so many rows (Hanley and McNeil). The network misses what these columns tell "
+        "together. Before you sign, have the release made again with {step}, at a smaller epsilon, or of fewer "
+        "columns.",
+    ),
     "table-far": (
         "measured",
         "Under other networks that were fitted again, 1 % of the rows lose more than {tail}, over 1.5 times epsilon: "
@@ -194,8 +202,8 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "table-idle": (
         "measured",
-        "ATTACKERS TELL AS MUCH FROM THIS RELEASE AS FROM THE RAW COLUMNS, on rows that the network was not fitted to: "
-        "what was changed hides nothing from them.",
+        "ATTACKERS TELL ABOUT AS MUCH FROM THIS RELEASE AS FROM THE RAW COLUMNS, on rows that the network was not "
+        "fitted to: what was changed hides next to nothing from them.",
     ),
     "table-useless": (
         "measured",
@@ -670,8 +678,8 @@ WARNINGS = (
     *("warning-seed", "observed-exceeds", "range-exceeds", "order-tells", "kept-tells", "kept-unread", "few-rows"),
     *("few-rows-here", "rare-levels"),
     *("weak-epsilon", "weak-delta", "refuted", "no-noise", "without-noise", "impossible-table"),
-    *("channel-reader-any", "table-exceeds", "table-few-attacked", "table-far", "table-unchanged"),
-    *("table-idle", "table-useless", "table-shares", "channel-loose", "channel-shares"),
+    *("channel-reader-any", "table-exceeds", "table-beyond", "table-few-attacked", "table-far"),
+    *("table-unchanged", "table-idle", "table-useless", "table-shares", "channel-loose", "channel-shares"),
 )
 """Sentences that warn of a release, in the order in which they are shown."""
 

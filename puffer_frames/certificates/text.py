@@ -40,6 +40,8 @@ _LABELS = {
 """Kinds of statements in the order in which they are shown; technical ones come last."""
 BELIEVED = ("beliefs", "chain", "network", "any-dependence", "law", "given-law")
 """Sentences that say what a reader is taken to believe."""
+_TOLD_MORE = ("table-exceeds", "table-beyond")
+"""Sentences of attackers beyond epsilon."""
 _ON_GRID = 1e-6
 """What the rounding of the values to the grid costs at most, as a share of the scale."""
 _NEARLY = 1e-9
@@ -138,6 +140,7 @@ def _beside(certificate: Fields) -> list[str]:
         "NOT private: the noise came from a seed": facts.seeded,
         "NOT of the order of the rows, which tells more": facts.order_tells,
         "NOT beside kept columns that tell more": facts.kept_tells,
+        "attackers who were tried TOLD MORE than that": bool(of_keys(certificate.statements, _TOLD_MORE)),
     }
     return [text for text, holds in texts.items() if holds]
 
@@ -300,7 +303,8 @@ def _changed_text(found: WholeTable) -> str:
     for name, share in found.changed.items():
         far = "".join(f", moved by {far:g} from cell to cell" for of, far in (found.moved or {}).items() if of == name)
         texts.append(f"{shown(name)} {100 * share:.0f} % (of a secret {100 * found.changed_most[name]:.0f} %{far})")
-    return f"values that become others, or numbers that get another cell of values, on average: {', '.join(texts)}"
+    which = "values that become others, or numbers that get another cell of values"
+    return f"{which}, on average under the fitted network: {', '.join(texts)}"
 
 
 def _others(found: Mapping[str, Any]) -> str:

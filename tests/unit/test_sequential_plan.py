@@ -43,7 +43,7 @@ from puffer_frames.frames.coded import Numbered
 from puffer_frames.mechanisms.sequential import fitted, measured, mechanism
 from puffer_frames.mechanisms.sequential import mechanism as text_of_tables
 from puffer_frames.mechanisms.sequential.columns import number_column
-from puffer_frames.mechanisms.sequential.measured import _correlations, _ratio, _shown
+from puffer_frames.mechanisms.sequential.measured import _correlations, _ratio, _shown, auc_margin
 from puffer_frames.mechanisms.sequential.mechanism import _measured, table_record, table_rows
 from puffer_frames.verbs.estimating.bounds import WorstCase
 from puffer_frames.verbs.plans import plan as plan_module
@@ -314,11 +314,17 @@ def test_what_to_do_next_is_said_where_something_stands_out(plan, people):
         patch.setattr(text_of_tables, "_MUCH", 0.0)
         names = sorted(plan.kept.changed, key=lambda name: -plan.kept.changed[name])[:3]
         assert f"Leave out {', '.join(names)}," in dict(table_rows(plan.fitted))["next"]
-        patch.setattr(fitted.HeldOut, "best", (0.99, 0.99))
-        patch.setattr(fitted.HeldOut, "shown", 0.0)
-        assert ("Do not publish" in dict(table_rows(plan.fitted))["next"]) == plan.fitted.is_idle
+        own = replace(plan.fitted, held=replace(plan.held, raw=(0.7, 0.7)))
+        patch.setattr(fitted.HeldOut, "best", (0.72, 0.72))
         patch.setattr(fitted.HeldOut, "shown", 0.5)
-        assert "Do not publish" in dict(table_rows(plan.fitted))["next"]
+        assert "Do not publish this if that is too much" in dict(table_rows(own))["next"]
+        patch.setattr(fitted.HeldOut, "best", (0.99, 0.99))
+        assert "Do not publish this as it is" in dict(table_rows(plan.fitted))["next"]
+        certificate = certificate_of(plan.release(people))
+        assert "table-beyond" in certificate.warnings
+        assert str(certificate).startswith(
+            "Certificate of pure Pufferfish privacy, epsilon = 1; attackers who were tried TOLD MORE than that"
+        )
 
 
 def test_what_is_far_from_epsilon_is_refused(people):
@@ -334,6 +340,13 @@ def test_what_is_far_from_epsilon_is_refused(people):
         bold = calibrate(people, **asked(mechanism=Sequential(contexts=2, allow_unaudited=True)))
         certificate = certificate_of(bold.release(people))
         assert "table-exceeds" in certificate.warnings
+        assert "table-beyond" not in certificate.warnings
+        assert "TOLD MORE than that\n" in str(certificate)
+
+
+def test_a_secret_that_is_refused_is_called_the_secret(people):
+    with pytest.raises(ArgumentTypeError, match="the secret column 'group' must be of strings"):
+        calibrate(people.assign(group=people.index % 3 + 0.5), **asked())
 
 
 @pytest.mark.parametrize(
@@ -733,18 +746,40 @@ def test_a_release_that_hides_nothing_from_attackers_is_warned_of(people):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fitted, "REFUSED", 100.0)
         plan = calibrate(people, **asked(mechanism=Sequential(contexts=2, components=1), nulls="level"))
-    telling = replace(plan.held, raw=tuple(0.0 for _ in plan.held.raw))
-    for held, changed in ((telling, 0.5), (telling, 0.0), (replace(telling, raw=(1.0, 1.0)), 0.5)):
+    for raw, best, changed, idle, beyond in (
+        (0.68, 0.70, 0.5, True, False),
+        (0.68, 0.70, 0.0, False, False),
+        (0.90, 0.70, 0.5, False, False),
+        (0.49, 0.50, 0.5, False, False),  # nobody tells anything
+        (0.90, 0.74, 0.5, False, False),  # above .731 by chance
+        (0.98, 0.84, 0.0, False, True),
+        (0.98, 0.95, 0.0, True, True),  # .90 of what the raw columns tell
+    ):
         shares = dict.fromkeys(plan.kept.changed, changed)
+        attacks = tuple(replace(each, auc=(best, best), shown=0.0) for each in plan.held.attacks)
+        held = replace(plan.held, raw=(raw, raw), attacks=attacks)
         own = replace(plan.fitted, held=held, kept=replace(plan.kept, changed=shares))
-        idle = max(held.raw) == 0 and bool(changed or held.shown >= 0.01)
-        assert own.is_idle == idle
+        assert (own.is_idle, bool(own.beyond)) == (idle, beyond)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             own.warn()
-        assert any("as well as from the raw columns" in str(each.message) for each in caught) == idle
-        assert ("as well as from the raw columns" in " ".join(str(row) for row in own.text(None))) == idle
-        assert ("table-idle" in {each.key for each in _measured(own, own=True)}) == idle
+        said = " ".join(str(each.message) for each in caught)
+        assert [text in said for text in ("as well as from the raw columns", "that epsilon allows")] == [idle, beyond]
+        rows, keys = dict(own.text(None)), {each.key for each in _measured(own, own=True)}
+        assert ("RAW COLUMNS TELL" in rows["hidden"], "by over two" in rows["hidden"]) == (idle, beyond)
+        assert ("less than two" in rows["hidden"]) == (best == 0.74)
+        assert ("Do not publish" in rows.get("next", "")) == (idle or beyond)
+        assert ("table-idle" in keys, "table-beyond" in keys) == (idle, beyond)
+
+
+def test_two_standard_errors_of_an_auc():
+    """That of a blind guess is exact, as of the statistic of Mann and Whitney; others beside draws of normal scores."""
+    assert auc_margin(0.5, 40, 70) == pytest.approx(2 * math.sqrt(111 / (12 * 40 * 70)))
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(1.0, 1, (2000, 40, 1)), rng.normal(0.0, 1, (2000, 1, 70))
+    aucs = (first > second).mean(axis=(1, 2))
+    assert auc_margin(aucs.mean(), 40, 70) == pytest.approx(2 * aucs.std(), rel=0.1)
+    assert auc_margin(1.0, 30, 30) == 0.0
 
 
 def test_a_missing_value_is_no_constant_for_numbers(people):

@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from puffer_frames.errors import ArgumentError, PriorError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError
 from puffer_frames.frames.coded import Coded, Numbered, check_levels
 from puffer_frames.frames.columns import LARGEST_INTEGER, meant_as, merging
 from puffer_frames.frames.local.table import LocalTable
@@ -255,7 +255,11 @@ def secret_levels(secrets: Sequence[Secret], columns: Sequence[str], /) -> Joint
 
 def read_secrets(rows: CompleteRows, names: Sequence[str], /) -> tuple[tuple[Secret, ...], dict[Secret, int]]:
     """The joint values of the secret columns that occur, sorted, and the rows of each."""
-    each = {name: cast(Coded, entries) for name, entries in rows.entries(names).items()}
+    try:
+        each = {name: cast(Coded, entries) for name, entries in rows.entries(names).items()}
+    except (ArgumentError, ArgumentTypeError) as error:  # readers of levels take each column for a public one
+        what = error.what.replace("the public column", "the secret column", 1)
+        raise type(error)(what, rule=error.rule, got=error.got, hint=error.hint) from None
     for name, coded in each.items():
         if None in coded.levels:
             raise PriorError(

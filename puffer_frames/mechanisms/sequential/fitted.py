@@ -12,6 +12,7 @@ from typing import Self, cast
 import numpy as np
 
 from puffer_frames.errors import CalibrationError
+from puffer_frames.loss.outcome import largest_auc
 from puffer_frames.mechanisms.channel.problem import Law, Problem
 from puffer_frames.mechanisms.channel.program import exp_below, in_integers, solve
 from puffer_frames.mechanisms.request import Request
@@ -34,6 +35,7 @@ from puffer_frames.mechanisms.sequential.measured import (
     Kept,
     OtherBelief,
     attacked,
+    auc_margin,
     kept_of,
     other_beliefs,
 )
@@ -357,6 +359,8 @@ _UNCHANGED = 0.01
 _MANY, _CLEARLY = 0.1, 0.01
 """Cells that are changed in vain, and a loss that an attacker shows: where nothing tells the secret, attacks on a
 release and on the raw columns are equally good by chance."""
+_NEARLY = 0.9
+"""Of the distance of an AUC from that of a blind guess: where a release keeps so much, it hides next to nothing."""
 WARNED, REFUSED = 1.5, 2.0
 """If 99 % of the losses under a refit of the network exceed this many times epsilon, there is a warning, or an error.
 """
@@ -586,14 +590,40 @@ class TableFit(Fitted[CodedRows]):
         return self.held is not None and self.held.shown > self.request.target.epsilon
 
     @property
+    def allowed_auc(self) -> float:
+        """The largest AUC that an attacker could have if the network were the truth."""
+        return largest_auc(self.request.target.epsilon)
+
+    def _clearly_above(self, aucs: Sequence[float], limit: float) -> tuple[float, ...]:
+        """Those AUCs of the attacked secrets that are above a limit by more than two standard errors.
+
+        Rows were held out at random: of those that were attacked each secret has about its share.
+        """
+        if self.held is None:
+            return ()
+        counts = np.array(list(self.rows_per_secret.values()))[list(self.held.secrets)]
+        own = (self.held.rows * counts / counts.sum()).clip(FEWEST_TESTED)
+        rest = (self.held.rows - own).clip(FEWEST_TESTED)
+        sizes = zip(aucs, own.tolist(), rest.tolist(), strict=True)
+        return tuple(auc for auc, *rows in sizes if auc - auc_margin(auc, *rows) > limit)
+
+    @property
+    def beyond(self) -> tuple[float, ...]:
+        """AUCs of attackers that are clearly above what epsilon allows."""
+        return self._clearly_above(self.held.best, self.allowed_auc) if self.held is not None else ()
+
+    @property
     def is_idle(self) -> bool:
-        """Whether attackers tell as much from a release as from the raw columns, though it changes much, or they are
-        better than chance.
+        """Whether attackers tell as much from a release as from the raw columns, which tell clearly more than chance,
+        though it changes much, or they show a loss; or nearly as much, and clearly more than epsilon allows.
         """
         held, changed = self.held, self.kept.changed
-        if held is None or max(held.best) < max(held.raw):
+        if held is None or not self._clearly_above(held.raw, 0.5):
             return False
-        return sum(changed.values()) > _MANY * len(changed) or held.shown >= _CLEARLY
+        best, raw = max(held.best), max(held.raw)
+        if self.beyond:
+            return best - 0.5 >= _NEARLY * (raw - 0.5)
+        return best >= raw and (sum(changed.values()) > _MANY * len(changed) or held.shown >= _CLEARLY)
 
     @property
     def unattacked(self) -> tuple[Secret, ...]:

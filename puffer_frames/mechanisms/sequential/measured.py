@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
@@ -103,6 +104,13 @@ class HeldOut:
     def shown(self) -> float:
         """The largest loss that an attacker showed."""
         return max(attack.shown for attack in self.attacks)
+
+
+def auc_margin(auc: float, positive: float, negative: float, /) -> float:
+    """Two standard errors of an AUC of so many rows of both kinds: [HM82], equation 1."""
+    same, other = auc / (2 - auc) - auc**2, 2 * auc**2 / (1 + auc) - auc**2
+    variance = auc * (1 - auc) + (positive - 1) * same + (negative - 1) * other
+    return 2 * math.sqrt(max(variance, 0.0) / (positive * negative))
 
 
 def kept_of(

@@ -18,7 +18,7 @@ from puffer_frames.errors import ArgumentError, RareLevelsWarning, WeakGuarantee
 from puffer_frames.frames.columns import NativeFrame, check_rows, not_found
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table, is_frame, library_of, open_table, small_frame
-from puffer_frames.loss.outcome import Verification, largest_auc
+from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import REPLACED, Finding, finding, rows_found
 from puffer_frames.mechanisms.file_checks import check_columns, is_close, require
 from puffer_frames.mechanisms.request import Request, RowsRequest, lean_request
@@ -180,7 +180,7 @@ def _measured(plan: TableFit, *, own: bool) -> Iterator[Statement]:
     if plan.held is None:
         yield say("table-unattacked")
         return
-    allowed = f"{rounded_up(largest_auc(plan.request.target.epsilon), digits=3):g}"
+    allowed = f"{rounded_up(plan.allowed_auc, digits=3):g}"
     if plan.unattacked:
         sizes = [f" ({size_text(plan.rows_per_secret[one])})" * own for one in plan.unattacked]  # nothing of other rows
         rare = [f"{one!r}{size}" for one, size in zip(plan.unattacked, sizes, strict=True)]
@@ -191,6 +191,9 @@ def _measured(plan: TableFit, *, own: bool) -> Iterator[Statement]:
             yield say("table-sizes")
     if plan.is_exceeded:
         yield say("table-exceeds")
+    elif plan.beyond:
+        auc = f"{rounded_up(max(plan.beyond), digits=2):g}"
+        yield say("table-beyond", auc=auc, allowed=allowed, step=plan.smaller_step)
     least = math.floor(100 * plan.held.shown) / 100
     yield say(
         "table-attacks",
@@ -204,7 +207,7 @@ def _measured(plan: TableFit, *, own: bool) -> Iterator[Statement]:
         shown=f"With {confidence} % confidence, these attacks prove that some rows lose {least:g} or more."
         if least
         else f"The test is too small to say how much is lost: with {confidence} % confidence it neither proves a loss "
-        "of even 0.01 nor rules one out; an AUC above 0.5 hints at one.",
+        "of even 0.01 nor rules one out; an AUC above 0.5 hints at one, and one above {allowed} at more than epsilon.",
     )
 
 
@@ -283,12 +286,13 @@ def _order(plan: TableFit) -> str:
 def _hidden(plan: TableFit) -> str:
     if plan.held is None:
         return "no attack was tried on rows that the network was not fitted to"
-    allowed = largest_auc(plan.request.target.epsilon)
     best, raw = max(plan.held.best), max(plan.held.raw)
-    told = "; THE RAW COLUMNS TELL NO MORE" * plan.is_idle
+    errors = "over" if plan.beyond else "less than"
+    told = f"; ABOVE THAT, by {errors} two standard errors" * (best > plan.allowed_auc)
+    told += f"; THE RAW COLUMNS TELL {'NO' if best >= raw else 'HARDLY'} MORE" * plan.is_idle
     return (
         f"the best of {len(plan.held.attacks)} attackers tells the secret of held-out rows with an AUC of "
-        f"{best:.2f} (raw columns {raw:.2f}; epsilon allows {allowed:.2f} under the network){told}"
+        f"{best:.2f} (raw columns {raw:.2f}; epsilon allows {plan.allowed_auc:.2f} under the network){told}"
         + f"; NOT attacked, of too few rows: {plan.unattacked_words}"
         * bool(plan.unattacked)
     )
@@ -297,8 +301,9 @@ def _hidden(plan: TableFit) -> str:
 def _price(plan: TableFit) -> str:
     changed = sum(plan.kept.changed.values()) / len(plan.kept.changed)
     return (
-        f"{100 * changed:.1f} % of labels and cells changed; shares of levels within {plan.kept.marginals:.4f} on "
-        f"average, of pairs of columns within {plan.kept.pairs:.3f} (total variation)"
+        f"{100 * changed:.1f} % of labels and cells changed in one simulated release (others differ by chance; the "
+        f"certificate has averages under the network); shares of levels within {plan.kept.marginals:.4f} on average, "
+        f"of pairs of columns within {plan.kept.pairs:.3f} (total variation)"
         + f"; SHARES OF SOME LEVELS ARE OFF: {_shifts(plan)}"
         * bool(plan.shifted_columns)
     )
@@ -340,8 +345,10 @@ def _by_secret(plan: TableFit, name: str) -> str:
 
 def _next(plan: TableFit) -> str:
     """What may make a release better, where something stands out; empty where nothing does."""
+    if plan.beyond:
+        return f"attackers tell more of the secret than epsilon allows. {_beyond_hint(plan)}"
     if plan.is_idle:
-        return f"attackers tell the secret from the release as well as from the raw columns. {_IDLE}"
+        return f"attackers tell the secret from the release about as well as from the raw columns. {_IDLE}"
     if plan.is_far:
         return f"say {plan.more_beliefs}, {plan.smaller_step}, or release fewer columns: see other networks"
     changed = sorted((share, name) for name, share in plan.kept.changed.items() if share > _MUCH)
@@ -349,6 +356,14 @@ def _next(plan: TableFit) -> str:
         return ""
     names = ", ".join(name for _, name in changed[: -_FEW_SECRETS - 1 : -1])
     return f"too many changes? Leave out {names}, merge rare levels there, or ask for a larger epsilon"
+
+
+def _beyond_hint(plan: TableFit) -> str:
+    """What to do where attackers tell more than the network knows of."""
+    return (
+        f"Do not publish this as it is: say {plan.smaller_step}, ask for a smaller epsilon, or leave out columns that "
+        "tell the secret together, such as those of a sum or a check digit."
+    )
 
 
 _IDLE = (
@@ -379,7 +394,7 @@ class FittedTable(TableFit):
 
     @property
     def expected_error(self) -> Mapping[str, float]:
-        """Share of the rows whose value, or cell of values, is another one, per column that is drawn."""
+        """Share of the rows whose value, or cell of values, is another one in a simulated release, per drawn column."""
         return self.kept.changed
 
     def warn(self) -> None:
@@ -421,16 +436,30 @@ class FittedTable(TableFit):
                     hint="Look whether a column is a code or a check digit of the secret, and leave it out.",
                 )
             )
+        self._warn_of_attackers()
+        self._warn_of_little_use()
+
+    def _warn_of_attackers(self) -> None:
+        if self.beyond:
+            warn(
+                WeakGuaranteeWarning(
+                    "attackers tell the secret of held-out rows from the release with an AUC of "
+                    f"{max(self.beyond):.2f}, more than the {self.allowed_auc:.2f} that epsilon allows under the "
+                    "network, by over two standard errors: the network misses what columns tell together; the "
+                    "certificate says so",
+                    hint=_beyond_hint(self),
+                )
+            )
         if self.is_idle and self.held is not None:
             best, raw = max(self.held.best), max(self.held.raw)
             warn(
                 WeakGuaranteeWarning(
-                    "attackers tell the secret of held-out rows from the release as well as from the raw columns (AUC "
-                    f"{best:.2f} and {raw:.2f}): what is changed hides nothing from them; the certificate says so",
+                    "attackers tell the secret of held-out rows from the release about as well as from the raw columns "
+                    f"(AUC {best:.2f} and {raw:.2f}): what is changed hides next to nothing from them; the certificate "
+                    "says so",
                     hint=_IDLE,
                 )
             )
-        self._warn_of_little_use()
 
     def _warn_of_little_use(self) -> None:
         if self.useless_columns:
