@@ -207,7 +207,7 @@ def _measured(plan: TableFit, *, own: bool) -> Iterator[Statement]:
         shown=f"With {confidence} % confidence, these attacks prove that some rows lose {least:g} or more."
         if least
         else f"The test is too small to say how much is lost: with {confidence} % confidence it neither proves a loss "
-        "of even 0.01 nor rules one out; an AUC above 0.5 hints at one, and one above {allowed} at more than epsilon.",
+        f"of even 0.01 nor rules one out; an AUC above 0.5 hints at one, and one above {allowed} at more than epsilon.",
     )
 
 
