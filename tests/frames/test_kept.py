@@ -17,7 +17,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import FRAME_KINDS, LOCAL_KINDS, build_frame, few, table, thinned, without_spark
+from conftest import FRAME_KINDS, LOCAL_KINDS, build_frame, few, run, table, thinned, without_spark
 
 import puffer_frames
 from puffer_frames import KeptColumnWarning, Layout, certificate_of, write_parquet
@@ -650,6 +650,35 @@ def test_rows_sorted_by_the_secret(make_frame, monkeypatch):
     keep = Layout(keep=["tells", "id", "flag"])
     told = found(frame, puffer_frames.RowOrderWarning, public="score", layout=keep)
     assert told == [("id", "group"), ("tells", "group")]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars-lazy", "duckdb"], indirect=True)
+@pytest.mark.parametrize("sampled", [False, True])
+def test_numbers_that_count_the_rows_of_each_secret(make_frame, kind, sampled, monkeypatch):
+    """Neighbours are told apart by their steps, and a running sum tells each row; in random order nothing does."""
+    rows = 10_000 if sampled else 1000
+    if sampled:
+        monkeypatch.setattr(kept, "ROWS", 1 << 11)
+    rng = np.random.default_rng(5)
+    arm = rng.choice(["drug", "none"], rows)
+    number, total = pd.Series(arm).groupby(arm).cumcount(), np.cumsum(7 * (arm == "drug") + rng.integers(0, 5, rows))
+    data = {"arm": arm, "score": rng.integers(0, 9, rows), "number": number.tolist(), "total": total}
+    data |= {"other": pd.Series(number).sample(frac=1, random_state=1).tolist()}
+    frame = make_frame(data)
+    asked = {"secret": "arm", "public": "score", "epsilon": 0.01, "allow_zero_noise": True}
+    for keep, words in {
+        "number": "between neighbouring rows with equal secrets",
+        "total": "between one secret",
+    }.items():
+        with pytest.warns(KeptColumnWarning) as caught:
+            released = run(puffer_frames.privatize(frame, layout=Layout(keep=keep), **asked))
+        (told,) = [str(w.message) for w in caught if w.category is KeptColumnWarning]
+        assert f"'arm' can be told from it together with the order of the rows (guesses {words}" in told
+        assert "shuffle=True" in told
+        said = [s.text for s in certificate_of(released).statements if s.key == "kept-tells"]
+        assert f"From {keep}, which is kept, together with the order of the rows, arm can be told (" in said[0]
+        assert kind == "polars-lazy" or not found(frame, **asked, layout=Layout(keep=keep, shuffle=True))
+    assert not found(frame, **asked, layout=Layout(keep="other"))
 
 
 def brute_force(own, targets):
