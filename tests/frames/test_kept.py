@@ -313,6 +313,29 @@ def test_kept_categories_texts_and_days_are_plain():
     assert type(plain_entry(type("I", (np.int64,), {})(3))) is np.int64
 
 
+class Marked(str):
+    """Text that is equal to text with the same mark alone."""
+
+    def __eq__(self, other):
+        return str(self) == str(other) and getattr(self, "mark", None) == getattr(other, "mark", None)
+
+    def __hash__(self):
+        return str.__hash__(self)
+
+
+def test_kept_categories_that_are_one_as_text():
+    categories = [Marked("x"), Marked("x"), Marked("y")]
+    categories[1].mark = "told"
+    codes = np.where(RNG.random(ROWS) < 0.1, -1, RNG.integers(0, 3, ROWS))
+    kept = pd.Categorical.from_codes(codes, pd.Index(objects(categories), dtype=object), ordered=True)
+    frame = pd.DataFrame({"group": LETTER, "score": SCORE, "k": kept})
+    released = frame.puffer.privatize(secret="group", public="score", epsilon=0.1, layout=Layout(keep="k"))
+    assert released["k"].astype(object).fillna("none").tolist() == [("x", "x", "y", "none")[code] for code in codes]
+    assert released["k"].cat.categories.tolist() == ["x", "y"]
+    assert released["k"].cat.ordered
+    assert released.puffer.certificate.verify(released) == "unsigned: cannot be trusted"
+
+
 def test_sparse_columns_are_kept_dense(tmp_path):
     flag = pd.Series(pd.arrays.SparseArray(FLAG))
     frame = pd.DataFrame({"group": LETTER, "score": SCORE, "k": flag})
