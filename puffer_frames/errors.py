@@ -178,6 +178,7 @@ class KeptColumnWarning(PufferWarning):
         share: float,
         measured: str = "",
         released: Sequence[str] = (),
+        in_order: bool = False,
     ) -> None:
         self.kept = " and ".join(kept)
         """Name of the kept column, or of several that do so together; "the index" for an index."""
@@ -185,6 +186,8 @@ class KeptColumnWarning(PufferWarning):
         """Whether it takes several kept columns."""
         self.released = " and ".join(released)
         """Name of the released public column, or of several, from which it takes the values too; else empty."""
+        self.in_order = in_order
+        """Whether it takes the order of the rows, too."""
         self.determines = determines
         """Name of the column that it tells; of several secret ones that it tells together, all of them."""
         self.share = share
@@ -199,9 +202,13 @@ class KeptColumnWarning(PufferWarning):
         given = "" if several or not measured else f", or say given={kept[0]!r}: each of its values has its own noise"
         are, them = ("is kept as it is", "it") if len(kept) == 1 else ("are kept as they are", "them")
         beside = f" together with the released {' and '.join(map(repr, released))}" if released else ""
+        other = f"{',' if given else ' or'} release a coarser form of {them}{given}"
+        if in_order:
+            beside = " together with the order of the rows"
+            other = " or release the rows in random order, by shuffle=True in the Layout; collect a lazy frame first"
         super().__init__(
             f"{named} {are}, and {determines!r} can be told from {them}{beside} ({self.measured}).\n\n"
-            f"Hint: Leave {them} out of keep{index}{',' if given else ' or'} release a coarser form of {them}{given}."
+            f"Hint: Leave {them} out of keep{index}{other}."
         )
 
 

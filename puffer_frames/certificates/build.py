@@ -107,7 +107,8 @@ def seen(warnings: Sequence[PufferWarning], /, *, others: bool) -> Iterator[Stat
                 "kept-tells",
                 kept=shown(warning.kept),
                 are="are" if warning.several else "is",
-                beside=f" together with the released {shown(warning.released)}," * bool(warning.released),
+                beside=f" together with the released {shown(warning.released)}," * bool(warning.released)
+                + " together with the order of the rows," * warning.in_order,
                 determines=shown(warning.determines),
                 measured=unsaid if others else warning.measured,
             )

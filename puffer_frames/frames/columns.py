@@ -296,29 +296,23 @@ def _written(texts: Iterable[str], /) -> list[re.Match[str]]:
     return [match for match, unit in zip(found, units, strict=True) if unit == most and not labels]
 
 
-_FORMATS = tuple(
-    day + time
-    for day in [
-        "%Y-%m-%d",
-        "%d.%m.%Y",
-        "%d/%m/%Y",
-        "%m/%d/%Y",
-        "%Y/%m/%d",
-        "%d-%m-%Y",
-        "%d.%m.%y",
-        "%d %b %Y",
-        "%d-%b-%Y",
-    ]
-    for time in ("", " %H:%M:%S", "T%H:%M:%S", " %H:%M")
+_DAYS = (
+    *("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y"),
+    *("%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y"),
 )
+_BEHIND = r"[T ]+\d{1,2}:.*$"
+_TIME = re.compile(r"[T ]+\d{1,2}:\d\d(:\d\d([.,]\d+)?)?( ?[AP]M)?( ?(Z|UTC|GMT|[+-]\d\d(:?\d\d)?))?", re.IGNORECASE)
+"""What is behind a day: a time, which may have a fraction, a half of the day and a zone."""
 _MOST_READ = 1 << 10
 
 
 def _date_format(texts: Iterable[object], /) -> str | None:
-    """How texts are written that are nearly all dates; of several ways that of most."""
+    """How the days of texts are written that are nearly all dates; of several ways that of most."""
     listed = [text for text in texts if isinstance(text, str) and text.strip() not in MISSING][:_MOST_READ]
+    times = [re.search(_BEHIND, text) for text in listed]
+    listed = [t[: at.start()] if at and _TIME.fullmatch(at[0]) else t for t, at in zip(listed, times, strict=True)]
     found, most = None, math.floor((1 - _MOSTLY) * len(listed)) + 1
-    for form in _FORMATS if len(listed) >= _FEWEST else ():
+    for form in _DAYS if len(listed) >= _FEWEST else ():
         others = 0
         for text in listed:
             try:
@@ -335,9 +329,12 @@ def _date_format(texts: Iterable[object], /) -> str | None:
 def meant_as(name: str, texts: Sequence[object], /) -> tuple[str, str] | None:
     """What different texts mean that are hardly labels, "dates" or "numbers", and how to come to these; or None."""
     if form := _date_format(texts):
+        cut = any(isinstance(text, str) and re.search(_BEHIND, text) for text in texts)
+        in_pandas = f'.str.replace(r"{_BEHIND}", "", regex=True)' * cut
+        in_polars = f'.str.replace(r"{_BEHIND}", "")' * cut
         return "dates", (
-            f'Convert the text to dates first: in pandas pd.to_datetime(frame[{name!r}], format="{form}", '
-            f'errors="coerce").dt.normalize(), in Polars pl.col({name!r}).str.to_date("{form}", strict=False); then '
+            f'Convert the text to dates first: in pandas pd.to_datetime(frame[{name!r}]{in_pandas}, format="{form}", '
+            f'errors="coerce"), in Polars pl.col({name!r}){in_polars}.str.to_date("{form}", strict=False); then '
             'nulls="drop" leaves out what is none. The command reads dates as 2026-01-31 where no other text is among '
             "them: name such texts in --null-values."
         )

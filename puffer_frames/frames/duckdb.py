@@ -148,18 +148,19 @@ def _bits(entries: pl.Series, seed: int) -> NDArray[np.uint64]:
 
 
 def warn_of_kept_in_relation(
-    rows: Any, roles: Roles, /, *, count: int, draws: Callable[[], Sequence[Draw]]
+    rows: Any, roles: Roles, /, *, count: int, in_order: bool, draws: Callable[[], Sequence[Draw]]
 ) -> list[PufferWarning]:
     """Warn of kept columns of `count` numbered rows: some are looked at, and all where these raise suspicion."""
     names, others = roles.plain("keep"), roles.without_given().plain("secret", "public")
     step = -(-count // kept.ROWS)
-    some = rows if step == 1 else rows.filter(f"hash({NUMBER}) % {step} = 0")
+    some = rows if step == 1 else rows.filter(f"hash({NUMBER} // 2) % {step} = 0")
     sample = opened(read_table(selected(some, {name: name for name in (*others, *names)})))
     return kept_warnings(
         {name: sample[name] for name in sample.columns},
         roles,
         names,
         released=released_in(sample.to_polars(), draws(), roles),
+        in_order=in_order,
         ask=None if step == 1 else lambda own, target: relation_evidence(rows, own, target),
     )
 
@@ -464,7 +465,8 @@ class DuckRows(CountedRows):
         if not self.layout.shuffle:
             found += warn_of_order_in_relation(self.rows, self.roles.without_given(), counts=counts)
         if self.roles.keep:
-            found += warn_of_kept_in_relation(self.rows, self.roles, count=self.found["rows"], draws=draws)
+            asked = {"count": self.found["rows"], "in_order": not self.layout.shuffle}
+            found += warn_of_kept_in_relation(self.rows, self.roles, **asked, draws=draws)
         return found
 
     def release(self, draws: Sequence[Draw], /) -> Released:

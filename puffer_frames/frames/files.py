@@ -28,7 +28,13 @@ from puffer_frames.frames.arrow import DIGITS, check_types
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.csv_dialect import AS_USUAL, PACKED, Dialect
 from puffer_frames.frames.csv_texts import AS_THEY_ARE, TextRoles, check_names_of, read_csv
-from puffer_frames.frames.stamps.parquet import as_file_metadata, data_files, partition_columns, read_parquet_metadata
+from puffer_frames.frames.stamps.parquet import (
+    as_file_metadata,
+    data_files,
+    folder_keys,
+    partition_columns,
+    read_parquet_metadata,
+)
 from puffer_frames.frames.stamps.whole_file import Naming, alone_in, replacing, sync_folder, taken
 from puffer_frames.numbers.records import CERTIFICATE_BYTES, parsed
 
@@ -178,8 +184,18 @@ def _check_names(file: Path, kind: Format) -> None:
 def _partitions(files: list[Path], folder: Path) -> dict[str, pl.DataType]:
     """Types of the columns that names of folders hold, as "key=value": texts, unless all are whole numbers as written.
 
-    Raises TableFileError for a file that has such a column too, and for files of different columns.
+    Raises TableFileError for a file that has such a column too, for files of different columns, and for two names of
+    folders that mean the same.
     """
+    names: dict[tuple[str, str | None], str] = {}
+    for name, meant in (each for file in files for each in folder_keys(file, folder).items()):
+        if names.setdefault(meant, name) != name:
+            raise TableFileError(
+                f"the folders of the column {meant[0]!r}",
+                rule="of a different value each",
+                got="two names for one value, as %20 is another name for a space",
+                hint="Put the files of both into one folder, or rename one of them: %25 stands for %.",
+            )
     held = partition_columns(files, folder)
     keys = dict.fromkeys(key for own in held for key in own)
     schemas = [pq.read_schema(file) for file in files]

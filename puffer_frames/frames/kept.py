@@ -174,11 +174,13 @@ def look_at_kept(
     *,
     released: Mapping[str, Column],
     given: Collection[str] = (),
+    in_order: bool = False,
     ask: Ask | None,
 ) -> Iterator[KeptColumnWarning | UnreadColumnWarning]:
     """What a sample of rows tells of kept columns, by their plain names; `ask` is None where it is all rows.
 
-    The `released` columns are the public ones with noise.
+    The `released` columns are the public ones with noise. `in_order`: the rows are released in their order; the
+    first two, the next two, ... are neighbours in it.
 
     Columns named in `given` are checked only for what they determine: the guarantee conditions on them. Each target is
     warned of once, whichever of its fields tells it.
@@ -217,6 +219,9 @@ def look_at_kept(
                 names = list(dict.fromkeys(kept[own].name for own in kept if own in owns))
                 yield KeptColumnWarning(names, determines=aim.name, share=found)
                 break
+    if in_order:
+        left = {own: column for own, column in kept.items() if column.name not in given}
+        yield from _told_by_steps(left, secrets, said=said)
     for name in dict.fromkeys(column.name for column in kept.values() if not column.is_read):
         yield UnreadColumnWarning(name)
 
@@ -458,6 +463,38 @@ def _sorts(kept: FloatArray | None, secrets: IndexArray) -> float | None:
     there = ~np.isnan(kept)
     ties = np.random.default_rng(0).permutation(np.count_nonzero(there))  # equal values come in no order
     return look_at_runs(secrets[there][np.lexsort((ties, kept[there]))])
+
+
+def _told_by_steps(
+    kept: Mapping[str, Column], secrets: Mapping[str, Column], /, *, said: set[tuple[str, str]]
+) -> Iterator[KeptColumnWarning]:
+    """What steps of a kept number between neighbours tell: the second one's secret, or whether both have the same.
+
+    A number that counts the rows of each secret goes up by 1 between rows of the same. No row is in two pairs, so that
+    pairs come in a random order where the rows do.
+    """
+    for own, target in product(kept, secrets):
+        column, aim = kept[own], secrets[target].codes
+        if column.numbers is None or aim.size < LEAST_ROWS or (column.name, target) in said:
+            continue
+        first, second = (slice(k, aim.size - aim.size % 2, 2) for k in range(2))
+        with np.errstate(invalid="ignore"):  # of infinities
+            steps = column.numbers[second] - column.numbers[first]
+        looks = _ways(replace(column, codes=np.unique(steps, return_inverse=True)[1], numbers=steps, looks=()))
+        equal = (aim[first] == aim[second]).astype(np.int64)
+        tested = np.random.default_rng(1).random(steps.size) < 0.5
+        certain = _CHANCE + math.log(2 * len(looks) * len(kept) * len(secrets))
+        told = [
+            replace(found, pairs=of is equal)
+            for look, of in product(looks, (aim[second], equal))
+            if (found := guess(look, of, tested, certain=certain)) is not None
+        ]
+        if told:
+            best = max(told, key=_rank)
+            said.add((column.name, target))
+            yield KeptColumnWarning(
+                [column.name], determines=secrets[target].name, share=best.right, measured=best.words, in_order=True
+            )
 
 
 PLACES = 8

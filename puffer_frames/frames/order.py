@@ -32,14 +32,18 @@ class Guess:
     """Share of the rows in which the code raises the odds of a secret by a factor of 10; 0.0 for not looked at."""
     without: float = 0.5
     """Share of right guesses without the kept columns."""
+    pairs: bool = False
+    """Whether it is of neighbouring rows, whose secrets are equal or not."""
 
     @property
     def words(self) -> str:
         """What was measured."""
         if self.told:
-            return f"in {self.told:.1%} of the rows it raises the odds of one secret by a factor of 10 or more"
+            of = "that neighbouring rows have equal secrets, or others," if self.pairs else "of one secret"
+            return f"in {self.told:.1%} of the rows it raises the odds {of} by a factor of 10 or more"
         right = f"are right in {self.right:.0%}; without it {self.without:.0%}"
-        return f"guesses between one secret (or group of them) and others, equally frequent, {right}"
+        of = "neighbouring rows with equal secrets and with" if self.pairs else "one secret (or group of them) and"
+        return f"guesses between {of} others, equally frequent, {right}"
 
 
 def guess(

@@ -16,7 +16,7 @@ from puffer_frames.frames.null_values import NullValuesArgument
 from puffer_frames.frames.roles import RowOrder
 from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.postprocessing import BoundsArgument
-from puffer_frames.numbers.arguments import check_flag, check_word, described, is_array
+from puffer_frames.numbers.arguments import by_name, check_flag, check_word, described, is_array
 from puffer_frames.priors.summary import Level
 from puffer_frames.scales.learned import Belief, LearnedBelief
 from puffer_frames.scales.repeats import Unit
@@ -112,9 +112,9 @@ def split_domain(domain: Any, /, *, columns: Sequence[str]) -> tuple[Any, dict[s
     if not isinstance(domain, Mapping):
         return domain, {}
     bounds, declared = {}, {}
-    for name, entries in domain.items():
+    for name, entries in by_name(domain, "domain").items():
         found = _as_levels(entries) if isinstance(entries, Iterable) and not isinstance(entries, str) else None
-        if found is None or str(name) not in columns:
+        if found is None or name not in columns:
             bounds[name] = entries
         elif not all(isinstance(level, (str, int, float, NoneType)) and level == level for level in found):
             raise ArgumentTypeError(
@@ -126,7 +126,7 @@ def split_domain(domain: Any, /, *, columns: Sequence[str]) -> tuple[Any, dict[s
         elif len({(type(level), level) for level in found}) < len(found):
             raise ArgumentError("domain", rule="of different levels", got="one twice", hint="List each level once.")
         else:
-            declared[str(name)] = found
+            declared[name] = found
     return bounds, declared
 
 

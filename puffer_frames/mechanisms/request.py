@@ -31,7 +31,7 @@ from puffer_frames.mechanisms.arguments import (
 )
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds, check_bounds, in_words
-from puffer_frames.numbers.arguments import Target, check_count, check_flag, check_word
+from puffer_frames.numbers.arguments import Target, by_name, check_count, check_flag, check_word
 from puffer_frames.numbers.presentation import values_text
 from puffer_frames.papers.catalogue import BOUNDED, KANTOROVICH, PUBLISHED_FOR
 from puffer_frames.priors.pairs import Pairs, by_column
@@ -115,9 +115,9 @@ def check_repeats(request: Request, /) -> None:
 
 def _check_days(table: Table, given: Any, role: str, /, *, columns: Iterable[str]) -> None:
     """Raise ColumnTypeError for bounds that are dates of a column that has none: days would be taken for its unit."""
-    by_name = {str(name): of for name, of in given.items()} if isinstance(given, Mapping) else {}
+    named = by_name(given, role) if isinstance(given, Mapping) else {}
     for name in columns:
-        entries = by_name.get(name, ()) if isinstance(given, Mapping) else given
+        entries = named.get(name, ()) if isinstance(given, Mapping) else given
         dated = isinstance(entries, (list, tuple)) and any(day_of(one) is not one for one in entries)
         if dated and name in table.names and not table.has_dates(name):
             raise ColumnTypeError(

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
-from puffer_frames.numbers.arguments import as_float
+from puffer_frames.numbers.arguments import as_float, by_name
 from puffer_frames.numbers.presentation import end_text
 from puffer_frames.priors.prior import FloatArray
 
@@ -52,14 +52,13 @@ def check_bounds(
             got=f"a {type(bounds).__name__}",
             hint=f"Write {role}={{{next(iter(columns), 'column')!r}: (0, 100)}}.",
         )
-    given = bounds if isinstance(bounds, Mapping) else dict.fromkeys(columns, bounds)
+    given = by_name(bounds, role) if isinstance(bounds, Mapping) else dict.fromkeys(columns, bounds)
     example = example or ("{{{!r}: (0, 100)}}" if finite else "(0, 100)")
     checked: dict[str, Bounds] = {}
-    for label, pair in given.items():
-        name = str(label)
+    for name, pair in given.items():
         if name not in columns:
             raise ArgumentError(
-                role, rule="bounds for public columns", got=f"bounds for {label!r}", hint="Name public columns only."
+                role, rule="bounds for public columns", got=f"bounds for {name!r}", hint="Name public columns only."
             )
         numbers: list[Any] = list(pair) if isinstance(pair, Sequence) and not isinstance(pair, str) else []
         if len(numbers) != 2 or not all(isinstance(n, Real) and not isinstance(n, bool) for n in numbers):

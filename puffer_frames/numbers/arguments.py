@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence, Sized
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
 from os import PathLike
 from pathlib import Path
-from typing import cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
+
+Entry = TypeVar("Entry")
 
 
 def check_epsilon(epsilon: float, /, *, zero_allowed: bool = False) -> float:
@@ -96,6 +98,17 @@ def described(value: object, /) -> str:
     if value is None or isinstance(value, (str, int, float)):
         return repr(value)
     return f"a {type(value).__name__}" + (f" of {len(value)}" if isinstance(value, Sized) else "")
+
+
+def by_name(given: Mapping[Any, Entry], role: str, /) -> dict[str, Entry]:
+    """What is given for each column, by its name as text; raises ArgumentError for one that is named twice."""
+    found = {str(name): entry for name, entry in given.items()}
+    if len(found) < len(given):
+        got = "two for one column, as 1 and '1' name the same"
+        raise ArgumentError(
+            role, rule="a mapping with one entry for each column", got=got, hint="Leave one of them out."
+        )
+    return found
 
 
 def is_array(value: object, /) -> bool:

@@ -697,6 +697,13 @@ def test_what_the_names_of_folders_say_is_text_unless_all_are_whole_numbers():
     write("mixed/two/a.parquet", code=[1, 2])
     with pytest.raises(TableFileError, match="must be in every file of the folder"):
         read("mixed")
+    for code in ("a b", "a%20b", "c"):
+        write(f"spelled/code={code}/a.parquet")
+    with pytest.raises(TableFileError, match="folders of the column 'code' must be of a different value each"):
+        read("spelled")
+    write("again/1/code=a b/a.parquet")
+    write("again/2/code=a b/a.parquet")
+    assert read("again")["code"].unique().to_list() == ["a b"]
 
 
 @pytest.mark.parametrize("public", [("--public", "job"), ()], ids=["named", "rest"])

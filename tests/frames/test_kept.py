@@ -17,7 +17,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import FRAME_KINDS, LOCAL_KINDS, build_frame, few, table, thinned, without_spark
+from conftest import FRAME_KINDS, LOCAL_KINDS, build_frame, few, run, table, thinned, without_spark
 
 import puffer_frames
 from puffer_frames import KeptColumnWarning, Layout, audit, certificate_of, write_parquet
@@ -315,6 +315,29 @@ def test_kept_categories_texts_and_days_are_plain():
     nanosecond = pd.Timestamp(5)
     assert all(plain_entry(entry) is entry for entry in (nanosecond, pd.Timedelta(5), pd.NaT, pd.Period("2020")))
     assert type(plain_entry(type("I", (np.int64,), {})(3))) is np.int64
+
+
+class Marked(str):
+    """Text that is equal to text with the same mark alone."""
+
+    def __eq__(self, other):
+        return str(self) == str(other) and getattr(self, "mark", None) == getattr(other, "mark", None)
+
+    def __hash__(self):
+        return str.__hash__(self)
+
+
+def test_kept_categories_that_are_one_as_text():
+    categories = [Marked("x"), Marked("x"), Marked("y")]
+    categories[1].mark = "told"
+    codes = np.where(RNG.random(ROWS) < 0.1, -1, RNG.integers(0, 3, ROWS))
+    kept = pd.Categorical.from_codes(codes, pd.Index(objects(categories), dtype=object), ordered=True)
+    frame = pd.DataFrame({"group": LETTER, "score": SCORE, "k": kept})
+    released = frame.puffer.privatize(secret="group", public="score", epsilon=0.1, layout=Layout(keep="k"))
+    assert released["k"].astype(object).fillna("none").tolist() == [("x", "x", "y", "none")[code] for code in codes]
+    assert released["k"].cat.categories.tolist() == ["x", "y"]
+    assert released["k"].cat.ordered
+    assert released.puffer.certificate.verify(released) == "unsigned: cannot be trusted"
 
 
 def test_sparse_columns_are_kept_dense(tmp_path):
@@ -655,6 +678,35 @@ def test_rows_sorted_by_the_secret(make_frame, monkeypatch):
     keep = Layout(keep=["tells", "id", "flag"])
     told = found(frame, puffer_frames.RowOrderWarning, public="score", layout=keep)
     assert told == [("id", "group"), ("tells", "group")]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars-lazy", "duckdb"], indirect=True)
+@pytest.mark.parametrize("sampled", [False, True])
+def test_numbers_that_count_the_rows_of_each_secret(make_frame, kind, sampled, monkeypatch):
+    """Neighbours are told apart by their steps, and a running sum tells each row; in random order nothing does."""
+    rows = 10_000 if sampled else 1000
+    if sampled:
+        monkeypatch.setattr(kept, "ROWS", 1 << 11)
+    rng = np.random.default_rng(5)
+    arm = rng.choice(["drug", "none"], rows)
+    number, total = pd.Series(arm).groupby(arm).cumcount(), np.cumsum(7 * (arm == "drug") + rng.integers(0, 5, rows))
+    data = {"arm": arm, "score": rng.integers(0, 9, rows), "number": number.tolist(), "total": total}
+    data |= {"other": pd.Series(number).sample(frac=1, random_state=1).tolist()}
+    frame = make_frame(data)
+    asked = {"secret": "arm", "public": "score", "epsilon": 0.01, "allow_zero_noise": True}
+    for keep, words in {
+        "number": "between neighbouring rows with equal secrets",
+        "total": "between one secret",
+    }.items():
+        with pytest.warns(KeptColumnWarning) as caught:
+            released = run(puffer_frames.privatize(frame, layout=Layout(keep=keep), **asked))
+        (told,) = [str(w.message) for w in caught if w.category is KeptColumnWarning]
+        assert f"'arm' can be told from it together with the order of the rows (guesses {words}" in told
+        assert "shuffle=True" in told
+        said = [s.text for s in certificate_of(released).statements if s.key == "kept-tells"]
+        assert f"From {keep}, which is kept, together with the order of the rows, arm can be told (" in said[0]
+        assert kind == "polars-lazy" or not found(frame, **asked, layout=Layout(keep=keep, shuffle=True))
+    assert not found(frame, **asked, layout=Layout(keep="other"))
 
 
 def brute_force(own, targets):

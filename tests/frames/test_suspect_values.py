@@ -59,6 +59,7 @@ LABELS = {
     "grades": [f"{a % 4 + 1}{'-+'[a % 2]}" for a in AGE],
     "two units": [f"{a} {'kg' if a % 2 else 'lbs'}" for a in AGE],
     "halves": [f"{a}½" for a in AGE],
+    "hours": [f"room {a} 10:00" for a in AGE],
 }
 
 
@@ -76,6 +77,8 @@ def test_text_that_looks_like_numbers(texts):
     [
         *(("2026-02-30", "2026-01-{:02d}"), ("0000-00-00", "2026-01-{:02d}"), ("never", "2026-01-{:02d}")),
         *(("never", "{} Jan 2026"), ("never", "{:02d}-JAN-2026"), ("00.00.00", "{:02d}.01.26")),
+        *(("never", "2026-01-{:02d}T00:00:00Z"), ("never", "2026-01-{:02d} 10:11:12.123456789+01:00")),
+        *(("never", "01/{:02d}/2026 1:00:00 AM"), ("never", "Jan {}, 2026"), ("never", "{} January 2026 10:30")),
     ],
 )
 def test_text_that_looks_like_dates(odd, form):

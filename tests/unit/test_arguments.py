@@ -296,3 +296,17 @@ def test_a_path_that_is_none(wrong):
     for call in calls:
         with pytest.raises(ArgumentTypeError, match=r"must be a str or a Path; got a "):
             call(wrong)
+
+
+@pytest.mark.parametrize("role", ["domain", "levels", "clip", "weights"])
+def test_a_column_that_is_named_twice(role):
+    """Of 1 and "1" the last entry counted, without a word."""
+    frame = pd.DataFrame({"sex": list("fm") * 50, 1: [1, 2, 3, 4, 5] * 20, "y": [1, 2, 3, 4] * 25})
+    asked = {
+        "domain": {"domain": {1: (0, 9), "1": (0, 99)}},
+        "levels": {"domain": {1: [1, 2, 3, 4, 5], "1": (0, 99)}},
+        "clip": {"layout": Layout(clip={1: (0, 9), "1": (0, 99)})},
+        "weights": {"mechanism": Noise(weights={1: 1.0, "1": 9.0, "y": 1.0})},
+    }[role]
+    with pytest.raises(ArgumentError, match="must be a mapping with one entry for each column; got two for one column"):
+        puffer_frames.privatize(frame, secret="sex", public=[1, "y"], epsilon=1.0, **asked)

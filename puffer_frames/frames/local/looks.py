@@ -61,9 +61,12 @@ def order_warnings(
 
 
 def warn_of_kept(
-    frame: Frame, roles: Roles, /, *, keeps_index: bool, read: Reader, draws: Rehearsed
+    frame: Frame, roles: Roles, /, *, keeps_index: bool, in_order: bool, read: Reader, draws: Rehearsed
 ) -> list[PufferWarning]:
-    """Warn of kept columns of a frame in memory; a pandas index may be kept too. `read` reads all rows."""
+    """Warn of kept columns of a frame in memory; a pandas index may be kept too. `read` reads all rows.
+
+    Of many rows some pairs of neighbours are looked at.
+    """
     names = roles.plain("keep")
     columns = {alias: frame[name] for alias, name in names.items()}
     if keeps_index and frame.implementation.is_pandas():
@@ -74,7 +77,10 @@ def warn_of_kept(
         return []
     columns |= {alias: frame[name] for alias, name in roles.without_given().plain("secret", "public").items()}
     whole = len(frame) <= kept.ROWS
-    places = np.sort(np.random.default_rng(0).choice(len(frame), min(kept.ROWS, len(frame)), replace=False))
+    places = np.arange(len(frame))
+    if not whole:
+        first = np.sort(np.random.default_rng(0).choice(len(frame) // 2, kept.ROWS // 2, replace=False))
+        places = (2 * first[:, None] + np.arange(2)).ravel()
 
     def ask(own: Sequence[str], target: str) -> Evidence | None:
         asked = {name: columns[name] for name in (*own, target)}
@@ -90,7 +96,7 @@ def warn_of_kept(
 
     sampled = {name: entries if whole else entries[places] for name, entries in columns.items()}
     released = _released(draws(), roles, lambda name, levels: read(name, levels)[places])
-    return kept_warnings(sampled, roles, names, released=released, ask=None if whole else ask)
+    return kept_warnings(sampled, roles, names, released=released, in_order=in_order, ask=None if whole else ask)
 
 
 def warn_of_kept_in_plan(plan: pl.LazyFrame, roles: Roles, /, *, rows: int, draws: Rehearsed) -> list[PufferWarning]:
@@ -98,11 +104,15 @@ def warn_of_kept_in_plan(plan: pl.LazyFrame, roles: Roles, /, *, rows: int, draw
     own = roles.plain("keep")
     columns = plan.select(*roles.without_given().plain("secret", "public"), *own)
     step = -(-rows // kept.ROWS)
-    some = columns if step == 1 else columns.with_row_index(_ROW).filter(pl.col(_ROW).hash(1) % step == 0).drop(_ROW)
+    some = (
+        columns
+        if step == 1
+        else columns.with_row_index(_ROW).filter((pl.col(_ROW) // 2).hash(1) % step == 0).drop(_ROW)
+    )
     found = some.collect(engine="streaming")
     sample = {name: nw.from_native(found[name], series_only=True) for name in found.columns}
     ask = None if rows <= kept.ROWS else lambda kept_, target: plan_evidence(columns, kept_, target)
-    return kept_warnings(sample, roles, own, released=released_in(found, draws(), roles), ask=ask)
+    return kept_warnings(sample, roles, own, released=released_in(found, draws(), roles), in_order=True, ask=ask)
 
 
 def _level(index: Any, k: int) -> nw.Series[Any]:
@@ -129,7 +139,14 @@ def released_in(sample: pl.DataFrame, draws: Sequence[Draw], roles: Roles, /) ->
 
 
 def kept_warnings(
-    sample: Entries, roles: Roles, names: Mapping[str, str], /, *, released: Mapping[str, Column], ask: Ask | None
+    sample: Entries,
+    roles: Roles,
+    names: Mapping[str, str],
+    /,
+    *,
+    released: Mapping[str, Column],
+    in_order: bool,
+    ask: Ask | None,
 ) -> list[PufferWarning]:
     """From some rows; `names` are those of the kept columns, and others are of the index."""
     targets = {
@@ -146,7 +163,7 @@ def kept_warnings(
         for k, column in enumerate(kept_columns(entries, name=names.get(plain, "the index")))
     }
     asked = ask and (lambda kept_, target: ask(kept_, target) if set(kept_) <= set(sample) else None)
-    return list(look_at_kept(own, secrets, public, released=released, given=roles.given, ask=asked))
+    return list(look_at_kept(own, secrets, public, released=released, given=roles.given, in_order=in_order, ask=asked))
 
 
 def plan_evidence(plan: pl.LazyFrame, own: Sequence[str], target: str, /) -> Evidence | None:

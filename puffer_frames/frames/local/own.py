@@ -145,15 +145,24 @@ def own_array(column: Any, order: IndexArray | None = None, /) -> Any:
     taken = array.take(places)
     if isinstance(dtype, pd.CategoricalDtype):
         used = taken.remove_unused_categories()
-        if used.categories.dtype != object:
-            return used
-        own = own_index(used.categories)  # of classes whose objects differ, plain ones may be the same
-        return used.rename_categories(own) if own.is_unique else _own_objects(used.to_numpy(dtype=object))
+        return _own_categories(used) if used.categories.dtype == object else used
     if isinstance(dtype, pd.StringDtype) and dtype.storage == "python":
         return pd.array(_own_objects(taken.to_numpy(dtype=object)), dtype=dtype)
     if isinstance(dtype, pd.ArrowDtype):
         return pd.arrays.ArrowExtensionArray(own_entries(pa.chunked_array(taken.__arrow_array__())))
     return taken
+
+
+def _own_categories(used: Any) -> Any:
+    """With plain objects for categories; those that only an equality of their own told apart are one."""
+    own = own_index(used.categories)
+    if own.is_unique:
+        return used.rename_categories(own)
+    numbers = dict[Any, int]()
+    codes = np.array([numbers.setdefault(entry, len(numbers)) for entry in own] + [-1])  # -1 for a missing entry
+    return pd.Categorical.from_codes(
+        codes[used.codes], pd.Index(list(numbers), dtype=object, tupleize_cols=False), ordered=used.ordered
+    )
 
 
 def own_index(index: Any, order: IndexArray | None = None, /) -> Any:

@@ -498,8 +498,9 @@ class LocalRows:
     def warnings(self, counts: Sequence[int], draws: Callable[[], Sequence[Draw]], /) -> list[PufferWarning]:
         """By windows of neighbouring rows; all rows where these raise suspicion."""
         found = [] if self.layout.shuffle else self._warn_of_order(counts)
-        keeps_index = self.layout.index == "keep"
-        return [*found, *warn_of_kept(self.frame, self.roles, keeps_index=keeps_index, read=self._read, draws=draws)]
+        keeps_index, in_order = self.layout.index == "keep", not self.layout.shuffle
+        asked = {"keeps_index": keeps_index, "in_order": in_order}
+        return [*found, *warn_of_kept(self.frame, self.roles, **asked, read=self._read, draws=draws)]
 
     def _warn_of_order(self, counts: Sequence[int]) -> list[RowOrderWarning]:
         codes = {name: coded.codes for name, coded in self.coded.items()}

@@ -102,7 +102,7 @@ def parquet_schema(path: Path, /) -> Any:
 
 def partition_columns(files: list[Path], folder: Path, /) -> list[dict[str, Any]]:
     """What the names of the folders on the way to each file say, "key=value": whole numbers where all of them are."""
-    found: list[dict[str, Any]] = [dict(_keys(path.relative_to(folder).parts[:-1])) for path in files]
+    found: list[dict[str, Any]] = [dict(folder_keys(path, folder).values()) for path in files]
     for key in {key for keys in found for key in keys}:
         if all(_is_whole(keys.get(key)) for keys in found):
             found = [{k: int(v) if k == key and v is not None else v for k, v in keys.items()} for keys in found]
@@ -121,11 +121,14 @@ def _walk(folder: Path) -> Iterator[Path]:
         yield from (Path(place) / name for name in (*linked, *files))
 
 
-def _keys(parts: tuple[str, ...]) -> Iterator[tuple[str, str | None]]:
-    for part in parts:
-        key, equals, value = part.partition("=")
-        if equals:
-            yield unquote(key), None if value == _NULL else unquote(value)
+def folder_keys(file: Path, folder: Path, /) -> dict[str, tuple[str, str | None]]:
+    """Key and value of each folder "key=value" on the way to a file."""
+    split = {part: part.partition("=") for part in file.relative_to(folder).parts[:-1]}
+    return {
+        part: (unquote(key), None if value == _NULL else unquote(value))
+        for part, (key, equals, value) in split.items()
+        if equals
+    }
 
 
 def _holds_no_data(path: Path, known: Collection[str]) -> bool:

@@ -15,7 +15,7 @@ from puffer_frames.loss.joint.joint_loss import JointLaw
 from puffer_frames.loss.outcome import Bracket, Verification
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.numbers.arguments import Target, described
+from puffer_frames.numbers.arguments import Target, by_name, described
 from puffer_frames.numbers.records import refused
 from puffer_frames.numbers.rounding import up
 from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT, Theorem
@@ -250,7 +250,7 @@ def check_weights(weights: object, /, *, columns: Sequence[str]) -> dict[str, fl
             got=f"a {type(weights).__name__}",
             hint='Write Noise(weights={"age": 0.1}), or leave it out for 1 / standard deviation.',
         )
-    found = {str(name): weight for name, weight in weights.items()}
+    found = by_name(weights, "weights")
     unknown = [name for name in found if name not in columns]
     numbers = {name: isinstance(w, (int, float)) and not isinstance(w, bool) for name, w in found.items()}
     wrong = [w for name, w in found.items() if not (numbers[name] and 1e-300 < float(w) < 1e300)]
