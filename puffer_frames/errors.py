@@ -202,7 +202,7 @@ class KeptColumnWarning(PufferWarning):
         beside = f" together with the released {' and '.join(map(repr, released))}" if released else ""
         super().__init__(
             f"{named} {are}, and {determines!r} can be told from {them}{beside} ({self.measured}).\n\n"
-            f"Hint: Leave {them} out of keep{index} or release a coarser form of {them}."
+            f"Hint: Leave {them} out{index} or release a coarser form of {them}."
         )
 
     def or_given(self) -> PufferWarning:
