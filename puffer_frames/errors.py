@@ -179,7 +179,10 @@ class KeptColumnWarning(PufferWarning):
         measured: str = "",
         released: Sequence[str] = (),
         in_order: bool = False,
+        is_stratum: bool = False,
     ) -> None:
+        self.is_stratum = is_stratum
+        """Whether the column may be given instead: it has a few labels, which tell little enough of the secret."""
         self.kept = " and ".join(kept)
         """Name of the kept column, or of several that do so together; "the index" for an index."""
         self.several = len(kept) > 1
@@ -198,18 +201,23 @@ class KeptColumnWarning(PufferWarning):
         """What was measured, in words."""
         named = " and ".join(name if name == "the index" else repr(name) for name in kept)
         index = " (Layout(index='drop'))" if "the index" in kept else ""
-        several = bool(index) or len(kept) > 1  # whose joint values are mostly too many for strata
-        given = "" if several or not measured else f", or say given={kept[0]!r}: each of its values has its own noise"
         are, them = ("is kept as it is", "it") if len(kept) == 1 else ("are kept as they are", "them")
         beside = f" together with the released {' and '.join(map(repr, released))}" if released else ""
-        other = f"{',' if given else ' or'} release a coarser form of {them}{given}"
+        other = f" or release a coarser form of {them}"
         if in_order:
             beside = " together with the order of the rows"
             other = " or release the rows in random order, by shuffle=True in the Layout; collect a lazy frame first"
         super().__init__(
             f"{named} {are}, and {determines!r} can be told from {them}{beside} ({self.measured}).\n\n"
-            f"Hint: Leave {them} out of keep{index}{other}."
+            f"Hint: Leave {them} out{index}{other}."
         )
+
+    def or_given(self) -> PufferWarning:
+        """The same for a request that takes given columns: the hint says so where this column may be one."""
+        if not self.is_stratum:
+            return self
+        given = f" Or name it in given={self.kept!r} instead, when you calibrate: each of its values has its own noise."
+        return _remade(type(self), (f"{self}{given}",), self.__dict__)
 
 
 class UnreadColumnWarning(PufferWarning):

@@ -34,7 +34,7 @@ from puffer_frames.errors import ArgumentError, ArgumentTypeError, UncoveredFram
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.dates import ENDS
 from puffer_frames.frames.matching import compare, require_rows, unknown_names
-from puffer_frames.frames.table import open_table
+from puffer_frames.frames.table import library_of, open_table
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.usefulness import Usefulness, usefulness
@@ -479,8 +479,16 @@ class Certificate(Printed, Published):
                 "the columns of the frame",
                 rule="columns of the certificate",
                 got=f"{unknown[0]!r}" + (f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""),
-                hint="Select the released columns first; what was added is not covered.",
+                hint=self._hint_of(frame, unknown[0]),
             )
+
+    @staticmethod
+    def _hint_of(frame: NativeFrame, unknown: str, /) -> str:
+        if library_of(frame) == "pandas" and unknown not in map(str, frame.columns):
+            if frame.index.has_duplicates:
+                return "Take the release itself: rows drawn again are not of it. Estimates have intervals of their own."
+            return "Leave out the index, which is not of the release: frame.reset_index(drop=True)."
+        return "Select the released columns first; what was added is not covered."
 
     def of_values(self, value: str, sample: Mapping[str, FloatArray], /) -> Certificate:
         """The same certificate for a release with this fingerprint, and what its values tell of the noise's size.

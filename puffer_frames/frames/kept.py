@@ -45,6 +45,8 @@ FEW_VALUES = 64
 _CELLS = 8
 RANKS = 0.995
 """Rank correlation of a kept column that is a copy of a public one, or a monotone map of it."""
+_NOT_TOLD = 0.9
+"""A column that tells more of the secrets than these is no stratum: in most there would be one secret alone."""
 _MOSTLY = 0.5
 """Less than this share of rows with a kept value that comes twice: the values are nearly all different."""
 
@@ -160,6 +162,8 @@ class Column:
     """What is seen in many different entries, as numbers from 0: last letters, lengths, words, how often each comes."""
     is_read: bool = True
     """Whether the entries were read: objects without a text of their own are compared as a whole alone."""
+    has_few_labels: bool = False
+    """Whether it may be a given column: texts, integers or truth values, of which there are few and none is missing."""
 
 
 Ask = Callable[[Sequence[str], str], Evidence | None]
@@ -392,7 +396,17 @@ def guessed_warnings(
         names = list(dict.fromkeys(kept[own].name for own in kept if own in owns))
         beside = [released[own].name for own in owns if own in released]
         aim = " and ".join(column.name for column in secrets.values()) if target == _JOINT else secrets[target].name
-        yield KeptColumnWarning(names, determines=aim, share=found.right, measured=found.words, released=beside)
+        whole = next(column for column in kept.values() if column.name == names[0])
+        strata = whole.has_few_labels and len(owns) == 1 and names[0] != "the index" and found.right <= _NOT_TOLD
+        determines = (Evidence.of(whole.codes, secret.codes).determines() for secret in secrets.values())
+        yield KeptColumnWarning(
+            names,
+            determines=aim,
+            share=found.right,
+            measured=found.words,
+            released=beside,
+            is_stratum=strata and not any(determines),
+        )
 
 
 def _ways(column: Column) -> list[IndexArray]:
@@ -560,8 +574,15 @@ def _column(entries: pl.Series | Column, name: str) -> Column:
     numbers = order_of(entries)
     if entries.dtype.is_float() and (lower := (numbers == 0.0) & np.signbit(numbers)).any():
         codes = joined([codes, lower.astype(np.int64)])  # -0.0 and 0.0 are equal, and not the same
-    looks = _looks(entries, codes) if int(codes.max()) >= FEW_VALUES else ()
-    return Column(name=name, codes=codes, numbers=numbers, looks=tuple(looks))
+    many = int(codes.max()) >= FEW_VALUES
+    labels = entries.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Boolean) or entries.dtype.is_integer()
+    return Column(
+        name=name,
+        codes=codes,
+        numbers=numbers,
+        looks=tuple(_looks(entries, codes)) if many else (),
+        has_few_labels=labels and not many and not entries.null_count(),
+    )
 
 
 def _looks(entries: pl.Series, codes: IndexArray) -> Iterator[IndexArray]:

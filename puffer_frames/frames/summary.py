@@ -417,7 +417,8 @@ def _numbered(
 def _labels(keys: nw.Series[Any], counts: NDArray[np.int64], *, what: str) -> list[Any]:
     """Values of one secret or given column as strings, booleans or integers."""
     _check_there(keys, counts, what=what)
-    hint = "Convert it to strings first, and merge them if they are many: a secret is one of a few values."
+    of = "secret is one of" if what.startswith("the secret") else "column of labels has"
+    hint = f"Convert it to strings first, and merge them if they are many: a {of} a few values."
     return _entries(keys, what, hint=hint)
 
 

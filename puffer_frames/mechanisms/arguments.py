@@ -92,7 +92,8 @@ def check_publish(words: object, /) -> tuple[str, ...]:
     """The words of `publish`; raises ArgumentError for another one."""
     several = isinstance(words, Iterable) and not (isinstance(words, str) or is_array(words))
     listed = tuple(words) if several else (words,)  # type: ignore[arg-type]
-    return tuple(check_word(word, "publish", PUBLISHED) for word in listed)
+    hint = f'Write publish="{PUBLISHED[0]}", say; left out, none of them is published.'
+    return tuple(check_word(word, "publish", PUBLISHED, hint=hint) for word in listed)
 
 
 def check_merge(rows: object, /) -> int | None:

@@ -67,18 +67,27 @@ def check_columns(
     roles.check_names(table.names)
     if request.unit is not None:
         as_names(request.unit.column, table.names, role="unit")
-    for name, known in kinds.items():
-        found = _kind_of(table, name)
-        both_numbers = {known, found} == {"booleans", "numbers"} and name not in coded
-        if found != known and not both_numbers:
-            role = "secret" if name in request.secret else "public" if name in request.public else "given"
-            raise ColumnTypeError(
-                f"the {role} column {name!r}",
-                rule=f"of {known}, as in the plan",
-                got=f"a column of {found}",
-                hint=f"{to_dates(name) if known == 'dates' else 'Convert it to what it was when the plan was made.'} "
-                "Or calibrate this frame.",
-            )
+    found = {name: _kind_of(table, name) for name in kinds}
+    other = [
+        name
+        for name, known in kinds.items()
+        if found[name] != known and (name in coded or {known, found[name]} != {"booleans", "numbers"})
+    ]
+    if other:
+        name, more = other[0], other[1:]
+        role = "secret" if name in request.secret else "public" if name in request.public else "given"
+        dates = next((each for each in other if kinds[each] == "dates"), None)
+        hint = "" if other == [dates] else f"Convert {'each' if more else 'it'} to what it was when the plan was made. "
+        raise ColumnTypeError(
+            f"the columns {', '.join(map(repr, other))}" if more else f"the {role} column {name!r}",
+            rule=f"as in the plan ({_listed(kinds, other)})" if more else f"of {kinds[name]}, as in the plan",
+            got=_listed(found, other) if more else f"a column of {found[name]}",
+            hint=f"{hint}{to_dates(dates) + ' ' if dates else ''}Or calibrate this frame.",
+        )
+
+
+def _listed(kinds: Mapping[str, str], names: Iterable[str]) -> str:
+    return ", ".join(f"{name!r} of {kinds[name]}" for name in names)
 
 
 def check_other_tables(table: Table, others: Iterable[Table], names: Iterable[str], /) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
-
-import numpy as np
 
 from puffer_frames.errors import ArgumentError, ColumnTypeError
 from puffer_frames.frames.columns import NativeFrame, as_names, as_row_id
@@ -87,7 +86,7 @@ def check_repeats(request: Request, /) -> None:
         raise ArgumentError(
             "given",
             rule="left out for a release with unit",
-            got=repr(request.given.columns),
+            got=", ".join(map(repr, request.given_columns)),
             hint="Leave given out, or release one row of each unit without unit.",
         )
     if request.unit.column in (*request.secret, *request.public):
@@ -114,12 +113,34 @@ def check_repeats(request: Request, /) -> None:
 
 
 def _check_days(table: Table, given: Any, role: str, /, *, columns: Iterable[str]) -> None:
-    """Raise ColumnTypeError for bounds that are dates of a column that has none: days would be taken for its unit."""
+    """Raise ColumnTypeError for bounds that are dates of a column that has none: days would be taken for its unit.
+
+    Raises ArgumentError for numbers or texts as bounds of dates, and texts as those of numbers.
+    """
     named = by_name(given, role) if isinstance(given, Mapping) else {}
     for name in columns:
         entries = named.get(name, ()) if isinstance(given, Mapping) else given
-        dated = isinstance(entries, (list, tuple)) and any(day_of(one) is not one for one in entries)
-        if dated and name in table.names and not table.has_dates(name):
+        if not isinstance(entries, (list, tuple, range)) or name not in table.names:
+            continue
+        texts = [one for one in entries if isinstance(one, str)]
+        dates = table.has_dates(name)
+        if dates and (texts or any(isinstance(one, Real) for one in entries)):
+            raise ArgumentError(
+                role,
+                rule=f"of dates for {name!r}, a column of dates",
+                got="texts" if texts else "numbers",
+                hint=f"Write {role}={{{name!r}: (date(1950, 1, 31), date(1999, 12, 31))}}, with from datetime import "
+                "date.",
+            )
+        if texts and not dates and table.kind_of(name) == "numbers" and not table.has_lists(name):
+            raise ArgumentError(
+                role,
+                rule=f"of numbers for {name!r}, a column of numbers",
+                got="texts",
+                hint=f"Write {role}={{{name!r}: (0, 100)}} in the unit of the column."
+                + f" {to_dates(name)}" * all(text.count("-") == 2 for text in texts),
+            )
+        if any(day_of(one) is not one for one in entries) and not dates:
             raise ColumnTypeError(
                 f"the public column {name!r}",
                 rule=f"of dates, as {role} has them",
@@ -151,8 +172,8 @@ class RowsRequest:
     def of(cls, layout: Layout | None, table: Table, request: Request, /, *, seeded: bool) -> RowsRequest:
         """Raises ColumnNotFoundError, ArgumentError, ArgumentTypeError."""
         layout, labels = check_layout(layout), table.labels
+        _check_days(table, layout.clip, "clip", columns=request.public)
         bounds = check_bounds(bounds_in_days(layout.clip), role="clip", columns=request.public, finite=False)
-        _check_days(table, layout.clip, "clip", columns=bounds)
         kept, numbered = as_names(layout.keep, labels, role="keep"), as_row_id(layout.row_id, labels)
         return cls(
             roles=Roles.of(
@@ -172,9 +193,8 @@ class RowsRequest:
         return in_words(self.bounds, to_integers=self.to_integers, days=self.days)
 
     def with_days(self, names: Collection[str], /) -> RowsRequest:
-        """Of a table where these columns hold dates: what is clipped to part of a day is released as a whole one."""
-        whole = {n: (float(np.rint(low)), float(np.rint(high))) for n, (low, high) in self.bounds.items() if n in names}
-        return replace(self, days=names, bounds={**self.bounds, **whole})
+        """Of a table where these columns hold dates."""
+        return replace(self, days=names)
 
     def rounds(self, name: str, /) -> bool:
         """Whether the released numbers of a column are rounded to integers."""

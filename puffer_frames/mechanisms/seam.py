@@ -469,6 +469,10 @@ class Fitted(ABC, Generic[S]):
 
     # a release
 
+    def takes_given(self) -> bool:
+        """Whether the same request may name given columns."""
+        return False
+
     def check_asked(self, asked: RowsRequest, /) -> None:
         """Raise ArgumentError for what this mechanism cannot do to released rows."""
         given = "clip" if asked.bounds else "round" if asked.to_integers else None

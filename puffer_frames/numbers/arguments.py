@@ -62,15 +62,17 @@ def check_number(value: object, name: str, /) -> float:
     return as_float(cast(float, value))
 
 
-def check_word(word: object, name: str, known: Sequence[str], /) -> str:
-    """Return one of the known words, the first of which is the default; raise ArgumentError for anything else."""
+def check_word(word: object, name: str, known: Sequence[str], /, *, hint: str = "") -> str:
+    """Return one of the known words, the first of which is the default unless a hint says otherwise; raise
+    ArgumentError for anything else.
+    """
     if not isinstance(word, str) or word not in known:
         listed = ", ".join(f'"{one}"' for one in known[:-1]) + f' or "{known[-1]}"'
         raise ArgumentError(
             name,
             rule=listed if len(known) < 3 else f"one of {listed}",
             got=repr(word) if isinstance(word, str) else f"a {type(word).__name__}",
-            hint=f'Leave it out for "{known[0]}".',
+            hint=hint or f'Leave it out for "{known[0]}".',
         )
     return word
 

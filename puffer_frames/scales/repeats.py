@@ -66,7 +66,8 @@ class Unit:
     over: Literal["raise", "sample"] = "raise"
 
     def __post_init__(self) -> None:
-        check_word(self.rows, "rows", ("independent", "repeated", "any"))
+        hint = 'Write rows="any", which assumes nothing of the rows of a unit.'
+        check_word(self.rows, "rows", ("independent", "repeated", "any"), hint=hint)
         if self.most is not None:
             check_count(self.most, "most", at_least=1, at_most=MOST_REPEATS)
         check_word(self.over, "over", ("raise", "sample"))

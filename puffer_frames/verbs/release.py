@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.errors import ArgumentError, PufferError, warn
+from puffer_frames.errors import ArgumentError, KeptColumnWarning, PufferError, warn
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.null_values import codes_text, warn_of_unused, with_nulls
 from puffer_frames.frames.roles import Roles, RowOrder
@@ -123,7 +123,7 @@ def release_rows(
     key = drawing.key()
     warnings = rows.warnings(list(rows_per_secret.values()), lambda: fitted.draws(asked, ReleaseKey.of(0)))
     for warning in warnings:
-        warn(warning)
+        warn(warning.or_given() if isinstance(warning, KeptColumnWarning) and fitted.takes_given() else warning)
     protected = fitted.protected_rows(rows_per_secret if batch is None else None)
     every = {**dict.fromkeys(fitted.rows_per_secret, 0), **rows_per_secret}
     rarest = rarest_rows(protected if fitted.request.pairs == "all" else every) if batch is None else None

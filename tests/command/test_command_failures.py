@@ -70,6 +70,8 @@ FAILURES = [
     ([*RELEASE, *ASKED, "--mechanism", "channel", "--noise", "laplace"], 2, "ArgumentError", "--mechanism noise"),
     ([*RELEASE, *ASKED, "--mechanism", "noise", "--merge-rare", "4"], 2, "ArgumentError", "--mechanism channel"),
     ([*RELEASE, *ASKED, "--merge-rare", "4", "--theorem", "gmm"], 2, "ArgumentError", "--mechanism channel"),
+    (["report", "--file", "in.parquet"], 2, "ArgumentError", "without its name: puffer report FILE PAGE"),
+    ([*RELEASE, *ASKED, "--layout", "a"], 2, "ArgumentError", "See puffer release --help"),
     ([*RELEASE, *ASKED, "--clip", "0-1"], 2, "ArgumentError", "LOW:HIGH"),
     ([*RELEASE, *ASKED, "--config", "job.yaml"], 2, "ArgumentError", ".toml"),
     ([*RELEASE, *ASKED, "--domain", "age=x:y"], 2, "ArgumentError", "LOW:HIGH"),

@@ -57,6 +57,14 @@ def test_other_rows(make_frame, frame):
     assert certificate.channels["town"]["radius"] == f"{RADIUS} in the table of the plan"
 
 
+def test_the_column_of_an_unknown_level_is_named():
+    columns = COLUMNS | {"odd": [str(grade % 2) for grade in COLUMNS["grade"]]}
+    made = plan(pl.DataFrame(columns), public=["odd", "town"], mechanism="channel")
+    other = pl.DataFrame({**columns, "town": [*columns["town"][:-1], MARK + "!"]})
+    with pytest.raises(CalibrationError, match=r"(?s)the levels of 'town' must be .* in domain=\{'town': \[\.\.\.\]\}"):
+        made.release(other, allow_other_frame=True)
+
+
 UNKNOWN = [("text", "town", MARK + "!"), ("integers", "grade", 17), ("few floats", "half", 0.25)]
 
 

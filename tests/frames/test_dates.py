@@ -204,9 +204,14 @@ def test_bounds_are_dates():
     months = sorted({*MONTHS, date(1979, 1, 1)})
     out = release(pl.DataFrame(COLUMNS | {"day": MONTHS}), public="day", domain={"day": months}, mechanism="channel")
     assert set(out["day"]) <= set(months)
-    out = release(pandas_of(), **ASKED, layout=Layout(clip=(3591.5, 3711.5)))
-    assert certificate_of(out).processed["day"]["clip"] == (3592.0, 3712.0)
-    assert (min(days_in(out)), max(days_in(out))) == (3592, 3712)
+
+
+@pytest.mark.parametrize("ends", [(3591, 3711.5), ("1979-11-01", "1981-01-01"), (3591, date(1981, 1, 1)), range(9)])
+def test_only_dates_are_bounds_of_dates(ends):
+    """Numbers were taken for days since 1970, and texts for levels."""
+    for asked in ({"domain": {"day": ends}}, {"layout": Layout(clip={"day": ends})}):
+        with pytest.raises(ArgumentError, match=r"(?s)of dates for 'day', .*\(date\(1950, 1, 31\), date\(1999, 12, 31"):
+            release(pandas_of(), **ASKED, **asked)
 
 
 @pytest.mark.parametrize(
@@ -237,7 +242,11 @@ def test_bounds_and_codes_may_be_moments_of_numpy(unit):
 @pytest.mark.parametrize(("dtype", "last"), [(pl.Date, date(9999, 12, 31)), (pl.Datetime("ns"), date(2262, 4, 11))])
 def test_noise_beyond_the_calendar_becomes_its_end(dtype, last):
     frame = pl.DataFrame(COLUMNS).with_columns(pl.col("day").cast(dtype))
-    wide = {"epsilon": 1e-4, "mechanism": Noise(theorem="bounded"), "domain": {"day": (3000, 4000)}}
+    wide = {
+        "epsilon": 1e-4,
+        "mechanism": Noise(theorem="bounded"),
+        "domain": {"day": (date(1978, 3, 20), date(1980, 12, 14))},
+    }
     out = release(frame, public="day", **wide)
     assert out["day"].cast(pl.Date).max() == last
     with pytest.raises(ArgumentError, match="without clip and round, for a mean"):

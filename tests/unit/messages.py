@@ -18,7 +18,7 @@ from answer_messages import ANSWERS
 from conftest import made
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from estimate_messages import ESTIMATES, LEDGERS, REFINEMENTS
-from request_messages import FLOATS, FRAME, PEAKED, RARE, TOWNS
+from request_messages import CALM, FEW_MISSING, FLOATS, FRAME, MISSING, PEAKED, RARE, TOWNS
 
 from puffer_frames import (
     Certificate,
@@ -33,6 +33,7 @@ from puffer_frames import (
     WideNoiseWarning,
     calibrate,
     compare,
+    compose,
     load_plan,
     privatize,
     read_certificate,
@@ -63,6 +64,8 @@ DRIFTED = FRAME.assign(wage=FRAME["wage"] + 9 * (FRAME["race"] == "a"))
 JOINT = calibrate(FLOATS, secret="race", public=["wage", "more"], epsilon=1.0)
 RELEASED = PLAN.release(FRAME)
 CERTIFICATE = RELEASED.puffer.certificate
+RANGED = {"secret": "race", "public": "wage", "epsilon": 5.0, "mechanism": Noise(theorem="bounded")}
+CALM_RELEASE = privatize(CALM, **RANGED | {"mechanism": "noise"}, allow_zero_noise=True)
 TOWN_PLAN = calibrate(TOWNS, secret="race", public="town", epsilon=0.5)
 DRIFTED_TOWNS = TOWNS.assign(town=TOWNS["town"].where(TOWNS["race"] == "a", "x"))
 
@@ -264,6 +267,38 @@ CALLS = (
         "a column that holds something else than in the plan": (
             lambda: PLAN.release(FRAME.assign(wage=FRAME["wage"].astype(str)), allow_other_frame=True),
             lambda: PLAN.release(FRAME.assign(wage=FRAME["wage"].astype(str).astype(int)), allow_other_frame=True),
+        ),
+        "two columns that hold something else than in the plan": (
+            lambda: PLAN.release(FRAME.assign(wage=FRAME["town"], race=FRAME["race"] == "a"), allow_other_frame=True),
+            lambda: PLAN.release(FRAME, allow_other_frame=True),
+        ),
+        "missing values in other rows": (
+            lambda: PLAN.release(MISSING, allow_other_frame=True),
+            lambda: PLAN.release(
+                MISSING.dropna(subset=["race", "wage"], ignore_index=True), allow_other_frame=True, allow_drift=True
+            ),
+        ),
+        "missing labels in other rows": (
+            lambda: TOWN_PLAN.release(FEW_MISSING, allow_other_frame=True),
+            lambda: TOWN_PLAN.release(
+                FEW_MISSING.dropna(subset=["race", "town"], ignore_index=True),
+                allow_other_frame=True,
+                allow_drift=True,
+            ),
+        ),
+        "rows of a release that were drawn again": (
+            lambda: CERTIFICATE.attach(RELEASED.iloc[[*range(9), *range(9)]]),
+            lambda: CERTIFICATE.attach(RELEASED),
+        ),
+        "an index that is not of the release": (
+            lambda: CERTIFICATE.attach(RELEASED.head(9).rename_axis(index="row").rename("{}x".format), derived=True),
+            lambda: CERTIFICATE.attach(
+                RELEASED.head(9).rename_axis(index="row").rename("{}x".format).reset_index(drop=True), derived=True
+            ),
+        ),
+        "releases with and without noise, beside their table": (
+            lambda: compose([RELEASED, CALM_RELEASE], frame=CALM),
+            lambda: compose([privatize(CALM, **RANGED), privatize(CALM, **RANGED)]),
         ),
         "a plan file with another password": (
             lambda: load_plan(_plan_file(password="right"), password="wrong"),

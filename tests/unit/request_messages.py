@@ -1,5 +1,7 @@
 """Requests that meet an error or a warning, and the same with its hint followed."""
 
+from datetime import date
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -24,6 +26,8 @@ NO_SECRET = FRAME.assign(race=FRAME["race"].where(FRAME.index > 3))
 SORTED = FRAME.sort_values("race", ignore_index=True)
 RISING = FRAME.sort_values("wage", ignore_index=True)
 RECODED = FRAME.assign(code=FRAME["race"].map({"a": 2, "b": 7}), half=FRAME["wage"] / 2)
+WARDS = FRAME.assign(ward=np.where(np.random.default_rng(1).random(ROWS) < 0.5, FRAME["race"] == "a", FRAME.index % 2))
+WARDS = pd.concat([WARDS] * 10, ignore_index=True).sample(frac=1, random_state=0, ignore_index=True)
 LABELLED = FRAME.iloc[::-1]
 TEXT = FRAME.assign(wage=FRAME["wage"].astype(str))
 PRICED = FRAME.assign(wage=FRAME["wage"].map("${:,}".format))
@@ -135,7 +139,7 @@ REQUESTS = {
     "clipped labels": towns({"layout": Layout(clip=(0, 1))}, {}),
     "published beside noise": both(FRAME, {"layout": Layout(publish="levels")}, {}),
     "another word to publish": towns(
-        {"layout": lambda: Layout(publish="counts")}, {"layout": Layout(publish="levels")}
+        {"layout": lambda: Layout(publish="counts")}, {"layout": Layout(publish="expected_error")}
     ),
     "a level that was not declared": towns({"domain": {"town": ["x", "y"]}}, {"domain": {"town": ["x", "y", "z"]}}),
     "a level declared twice": towns({"domain": {"town": ["x", "y", "z", "x"]}}, {"domain": {"town": ["x", "y", "z"]}}),
@@ -277,6 +281,22 @@ REQUESTS = {
         FRAME, "layout", lambda: Layout(index="keep", shuffle=True), Layout(shuffle=True)
     ),
     "the secret kept under other labels": both(RECODED, {"layout": Layout(keep="code")}, {}),
+    "a kept column that may be given": both(WARDS, {"layout": Layout(keep="ward")}, {"given": "ward"}),
+    "a kept column beside a belief without given ones": both(
+        WARDS, {"layout": Layout(keep="ward"), "beliefs": "population", "epsilon": 2.0}, {"beliefs": "population"}
+    ),
+    "given labels of a channel": towns({"given": "wage", **CHANNEL}, {**CHANNEL}),
+    "a given column of floats": (
+        (NUMBERED.assign(part=FRAME.index % 2 / 2), {"given": "part"}),
+        (NUMBERED.assign(part=(FRAME.index % 2 / 2).astype(str)), {"given": "part"}),
+    ),
+    "bounds of dates that are numbers": (
+        (DATED, {"public": "day", "domain": {"day": (0, 100)}}),
+        (DATED, {"public": "day", "domain": {"day": (date(1950, 1, 31), date(2099, 12, 31))}}),
+    ),
+    "bounds of numbers that are texts": one(
+        FRAME, "domain", {"wage": ("2026-01-01", "2026-12-31")}, {"wage": (0, 2 * MARK)}
+    ),
     "a kept copy of the public column": one(RECODED, "layout", Layout(keep="half"), Layout(keep="town")),
     "a level of few rows": ((HAMLETS, {"public": "town"}), (TOWNS, {"public": "town"})),
 }

@@ -100,6 +100,18 @@ def test_hint_of_a_dtype_fits_it(name, step):
     assert step in hint_of(name)
 
 
+def test_hints_that_would_only_lead_to_another_refusal_are_not_given():
+    assert "given='ward'" in hint_of("a kept column that may be given")
+    assert "given" not in hint_of("a kept column beside a belief without given ones")
+    assert "given" not in hint_of("the secret kept under other labels")
+    assert "table" not in hint_of("releases with and without noise, beside their table")
+    assert "('" not in str(shown("given labels of a channel")[0])
+    assert "expected_error" in hint_of("another word to publish")
+    assert "for" not in hint_of("another word to publish")
+    assert "a secret is" not in hint_of("a given column of floats")
+    assert "'wage'" in str(shown("two columns that hold something else than in the plan")[0])
+
+
 SOURCES = sorted(Path(puffer_frames.__file__).parent.rglob("*.py"))
 FOREIGN = {
     *("abs", "cast", "checkpoint", "collect", "columns", "compute", "DataFrame", "filter", "generate", "get_context"),

@@ -59,6 +59,11 @@ def test_the_hint_of_a_useless_column_works():
     assert 'mechanism="channel"' in str(found["constant"])
     channel = PEOPLE.puffer.calibrate(mechanism="channel", **options).channels["score"]
     assert channel.expected_error <= channel.constant_error < plan.expected_error["score"]
+    for beliefs in (puffer_frames.Contamination(share=1.0), "population"):  # a channel: no better, or an error
+        _, found = warned(lambda beliefs=beliefs: PEOPLE.puffer.calibrate(beliefs=beliefs, **options))
+        assert "channel" not in str(found["constant"])
+    _, found = warned(lambda: PEOPLE.puffer.calibrate(mechanism=Noise(theorem="bounded"), **options))
+    assert "Its guarantee is weaker" in str(found["constant"])
     units = PEOPLE.assign(who=range(ROWS))
     _, found = warned(lambda: units.puffer.calibrate(unit=Unit("who", rows="independent"), **options))
     assert "channel" not in str(found["constant"])  # which has no units

@@ -61,15 +61,22 @@ def read_config(path: Path, /, *, known: Collection[str]) -> dict[str, Any]:
             table = [(name if part == main else f"{name}_{part.replace('-', '_')}", x) for part, x in value.items()]
         for entry, content_of in table:
             if entry not in known:
-                near = get_close_matches(entry, known, n=1)
-                hint = (
-                    f"Did you mean {near[0]!r}?" if near else "See the help of the subcommand: puffer release --help."
-                )
+                near, hint = _near(entry, known), "See the help of the subcommand: puffer release --help."
+                if entry == "layout":
+                    near, hint = "", 'Write its parts as options of their own: keep = "town".'
+                hint = f"Did you mean {near!r}?" if near else hint
                 raise _refused("one with names of options of this subcommand", repr(entry), hint)
             if entry in entries:
                 raise _refused("one that names an option once", f"{entry!r} twice")
             entries[entry] = content_of
     return entries
+
+
+def _near(name: str, known: Iterable[str], /) -> str:
+    """The option that is meant; empty where none is near."""
+    options = sorted(known)
+    begun = [option for option in options if option.startswith(name)]
+    return next(iter([*get_close_matches(name, options, n=1, cutoff=0.75), *begun]), "")
 
 
 def _refused(rule: str, got: str, hint: str = "See docs/command.md.") -> ArgumentError:
@@ -223,12 +230,17 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise ArgumentError."""
         unknown = re.search(r"unknown option (--[\w-]+)", message)
-        near = get_close_matches(unknown[1], self._option_string_actions, n=1) if unknown else []
+        options = [option.removeprefix("--") for option in self._option_string_actions if option.startswith("--")]
+        name = unknown[1].removeprefix("--") if unknown else ""
+        near, hint = _near(name, options) if name else "", f"See {self.prog} --help."
+        if name in {place.dest for place in self._get_positional_actions()}:
+            usage = self.format_usage().splitlines()[0].removeprefix("usage: ")
+            near, hint = "", f"Write it without its name: {usage}."
         raise ArgumentError(
             "the command line",
             rule=f"one that {self.prog} takes",
             got=message,
-            hint=f"Did you mean {near[0]}?" if near else f"See {self.prog} --help.",
+            hint=f"Did you mean --{near}?" if near else hint,
         )
 
 

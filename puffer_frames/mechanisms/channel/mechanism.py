@@ -111,6 +111,24 @@ def _new_levels(plan: ChannelFit, seen: Seen) -> Finding:
     return finding("new level", plan.name, f"{levels} levels", rows, verdict=REFUSED)
 
 
+def _known_counts(plan: ChannelFit, seen: Seen) -> LevelTable:
+    """Rows of each input; raises CalibrationError, which names the columns with levels that the plan does not know."""
+    try:
+        return seen.counts(plan.column)
+    except CalibrationError as error:
+        names: Sequence[str] = plan.request.public
+        if len(names) > 1 and isinstance(seen.found, LevelCounts):
+            own, others = (list(zip(*levels, strict=True)) for levels in (plan.column.levels, seen.found.levels))
+            names = [name for k, name in enumerate(names) if not set(others[k]) <= set(own[k])] or names
+        domain = ", ".join(f"{name!r}: [...]" for name in names)
+        raise CalibrationError(
+            f"the levels of {' and '.join(map(repr, names))}",
+            rule=error.rule,
+            got=error.got,
+            hint=f"Calibrate again, with all levels that there may be in domain={{{domain}}}.",
+        ) from None
+
+
 def _losses(plan: ChannelFit, seen: Seen, counts: LevelTable) -> Iterator[Finding]:
     """Under the frequencies of the rows, which decide, and under every law that they do not refute."""
     unsure, target = seen.unsure(plan.column), plan.request.target
@@ -260,7 +278,7 @@ class FittedChannel(ChannelFit):
         Raises CalibrationError for a secret or a level that the plan does not know.
         """
         seen = seen.protected(self.request)
-        return _measured(self, seen.counts(self.column), seen.unsure(self.column))
+        return _measured(self, _known_counts(self, seen), seen.unsure(self.column))
 
     def findings(self, seen: Seen, rows: CompleteRows, /) -> list[Finding]:
         raw = None if self.column.codes is not None else rows.summaries({})[self.name]  # without clipping
@@ -392,7 +410,8 @@ class ChannelMechanism(Mechanism[Seen]):
         ):
             if given != default:
                 what = " of several columns" if name in ("merge_rare", "nulls") else ", which adds no noise"
-                raise ArgumentError(name, rule=f"left out for a channel{what}", got=repr(given), hint="Leave it out.")
+                got = ", ".join(map(repr, given)) if isinstance(given, tuple) else repr(given)
+                raise ArgumentError(name, rule=f"left out for a channel{what}", got=got, hint="Leave it out.")
         return request
 
     def read(self, request: Request, frame: NativeFrame, table: Table, asked: RowsRequest | None, /) -> Reading[Seen]:

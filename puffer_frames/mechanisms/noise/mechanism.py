@@ -32,7 +32,7 @@ from puffer_frames.mechanisms.noise.fitted import LAWS, NoiseFit, choices_of, le
 from puffer_frames.mechanisms.noise.options import Noise
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, read_rows, with_labels, with_units
 from puffer_frames.mechanisms.noise.text import plan_figures, plan_rows
-from puffer_frames.mechanisms.request import Request, RowsRequest, is_joint
+from puffer_frames.mechanisms.request import Request, RowsRequest, check_given, is_joint
 from puffer_frames.mechanisms.seam import (
     ADDS_UP,
     NO_RULE,
@@ -53,6 +53,7 @@ from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import Rows
+from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Summary
@@ -62,7 +63,7 @@ from puffer_frames.scales.columns import ANY_LAW, POPULATION
 from puffer_frames.scales.drift import joint_leanings, leanings, strata_leanings
 from puffer_frames.scales.learned import replaced_rows
 from puffer_frames.scales.remap import Remap
-from puffer_frames.scales.strata import StrataChoices, Stratum
+from puffer_frames.scales.strata import Strata, StrataChoices, Stratum
 
 
 def _at_scales(plan: NoiseFit, asked: RowsRequest, scales: Mapping[str, float], *, key: ReleaseKey) -> tuple[Draw, ...]:
@@ -170,6 +171,13 @@ class FittedNoise(NoiseFit):
         if self.rows < MANY_ROWS or len(self.choices) == 1 or not (self.changed or self.useless_columns()):
             return None
         return "sequential"
+
+    def takes_given(self) -> bool:
+        try:
+            check_given(replace(self.request, given=Strata("")))
+        except ArgumentError:
+            return False
+        return self.request.one_draw
 
     def text(self, compared: Compared | None, /) -> Rows:
         return plan_rows(self)
@@ -365,8 +373,12 @@ def warn_of_wide_noise(plan: NoiseFit, /) -> None:
     """Warn of columns that a constant is nearer to, and of noise that a fitted model, or its mechanism, makes wide."""
     useless, several = plan.useless_columns(), len(plan.choices) > 1
     if useless:
-        another = not several and plan.request.one_draw and _channel_error(plan) < math.inf
-        warn_of_useless(useless, listed=plan.lists_some, hint=_FEWER if several else _ANOTHER if another else LARGER)
+        request = plan.request
+        default = ("fitted", "empirical")  # a channel may do worse, or nothing at all, under other beliefs
+        known = request.one_draw and all(isinstance(one, str) and one in default for one in request.beliefs)
+        another = _ANOTHER + _WEAKER * (request.theorem == BOUNDED.name)
+        another = another if not several and known and _channel_error(plan) < math.inf else LARGER
+        warn_of_useless(useless, listed=plan.lists_some, hint=_FEWER if several else another)
     elif not several and _is_default(plan) and _is_beaten(plan):
         warn(
             WideNoiseWarning(
@@ -431,6 +443,10 @@ _FEWER = (
 _ANOTHER = (
     'Say mechanism="channel", whose mean absolute error is never larger than that of a constant (a warning says where '
     "its values hardly follow the raw ones), ask for a larger epsilon, or leave the column out."
+)
+
+_WEAKER = (
+    " Its guarantee is weaker: under the observed frequencies and laws near them, not under any law as of this noise."
 )
 
 

@@ -377,10 +377,9 @@ def _of_certificates(certificates: Sequence[Certificate]) -> Composition:
             hint='Release with the same domain= each time, or with Noise(theorem="bounded").',
         )
     else:
-        raise _refused(
-            "scales that rest on the randomness of the values",
-            hint='Give the table: compose(releases, frame=table). Or release with Noise(theorem="bounded").',
-        )
+        table = "" if _beyond_tables(certificates) else "Give the table: compose(releases, frame=table). Or release "
+        hint = f'{table or "Release "}all columns in one release, or each with Noise(theorem="bounded").'
+        raise _refused("scales that rest on the randomness of the values", hint=hint)
     return Composition(
         epsilon=sum_as_written([each.epsilon for each in certificates]),
         delta=sum_as_written([each.delta for each in certificates]),
@@ -568,23 +567,38 @@ def _check_table(certificate: Certificate, joint: JointCounts, pairs: Pairs) -> 
             )
 
 
+def _beyond_tables(certificates: Sequence[Certificate]) -> str:
+    """What nothing is known of from the table, in words; else empty."""
+    columns = dict.fromkeys(name for each in certificates for name in each.public)
+    found = {
+        f"noise other than {PUBLISHED_FOR.title} noise": any(
+            each.noise != PUBLISHED_FOR.title or each.channels for each in certificates
+        ),
+        "units, or given columns, of which the table says nothing here": any(
+            each.unit or each.given for each in certificates
+        ),
+        f"{len(columns)} columns, more than {MOST_COLUMNS}": len(columns) > MOST_COLUMNS,
+        "values that were clipped before the noise": any(each.facts.clipped for each in certificates),
+        "a column without noise": not all(scale for each in certificates for scale in each.scales.values()),
+        "a column of dates in one release and numbers in another": len(
+            {column for each in certificates for column in _all_scales(each)}
+        )
+        > len(columns),
+    }
+    return next((got for got, there in found.items() if there), "")
+
+
 def _of_table(certificates: Sequence[Certificate], frame: NativeFrame) -> Composition:
     """Laplace noise of several scales on one value is one release of a smaller scale."""
+    if got := _beyond_tables(certificates):
+        hint = "Leave the table out."
+        try:
+            _of_certificates(certificates)
+        except CalibrationError as error:  # nor is anything known without it
+            hint = error.hint
+        raise _refused(got, hint=hint)
     columns = list(dict.fromkeys(name for each in certificates for name in each.public))
-    title = PUBLISHED_FOR.title
-    if any(each.noise != title or each.channels for each in certificates):
-        raise _refused(f"noise other than {title} noise", hint="Leave the table out.")
-    if any(each.unit or each.given for each in certificates):
-        raise _refused("units, or given columns, of which the table says nothing here", hint="Leave the table out.")
-    if len(columns) > MOST_COLUMNS:
-        raise _refused(f"{len(columns)} columns", hint=f"At most {MOST_COLUMNS} are composed from the table.")
-    if any(each.facts.clipped for each in certificates):
-        raise _refused("values that were clipped before the noise", hint="Leave the table out.")
     scaled = [(name, scale) for each in certificates for name, scale in each.scales.items()]
-    if any(not scale for _, scale in scaled):
-        raise _refused("a column without noise", hint="Leave the table out.")
-    if len({column for each in certificates for column in _all_scales(each)}) > len(columns):
-        raise _refused("a column of dates in one release and numbers in another", hint="Leave the table out.")
     rates = dict.fromkeys(columns, Fraction(0))
     for name, scale in scaled:
         rates[name] += 1 / Fraction(scale)

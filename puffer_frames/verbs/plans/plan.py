@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from puffer_frames.certificates.published import check_path
-from puffer_frames.errors import CalibrationError, PlanFileError, PufferError, short_traceback
+from puffer_frames.errors import CalibrationError, PlanFileError, PriorError, PufferError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.files import write_text
 from puffer_frames.frames.null_values import codes_text
-from puffer_frames.frames.roles import Roles
-from puffer_frames.frames.table import check_library, library_of, open_table, small_frame
+from puffer_frames.frames.roles import Roles, RowOrder
+from puffer_frames.frames.table import Table, check_library, library_of, open_table, small_frame
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms import registry
 from puffer_frames.mechanisms.arguments import CalibrateArguments
@@ -195,8 +195,7 @@ class Plan(Printed):
         table, drawing = open_table(frame), Drawing.of(arguments)
         asked = RowsRequest.of(arguments.layout, table, request, seeded=drawing.seeded)
         fitted.check_asked(asked)
-        rows = fitted.complete(table, asked.roles, kinds=self.kinds, layout=asked.layout)
-        seen = fitted.see(rows)
+        rows, seen = self._seen(table, asked.roles, layout=asked.layout)
         same = seen.checksum() == self.checksum
         if not same and not other_rows:
             raise CalibrationError(
@@ -223,6 +222,22 @@ class Plan(Printed):
         )
 
     refine = short_traceback(refine_release)
+
+    def _seen(self, table: Table, roles: Roles, *, layout: RowOrder | None) -> tuple[Any, Any]:
+        """Rows, and the counts of them; an error of missing values names what can be done about them here."""
+        request = self.fitted.request
+        try:
+            rows = self.fitted.complete(table, roles, kinds=self.kinds, layout=layout)
+            return rows, self.fitted.see(rows)
+        except PriorError as error:
+            if not error.hint.startswith("Say nulls="):
+                raise
+            read = list(dict.fromkeys((*request.secret, *request.public, *request.given_columns)))
+            hint = 'Calibrate with nulls="drop"' + ' or nulls="level"' * ('nulls="level"' in error.hint)
+            if not request.null_values:  # which no call of another library leaves out
+                hint += f", or leave these rows out first: in pandas frame.dropna(subset={read}, ignore_index=True), "
+                hint += f"in Polars frame.fill_nan(None).drop_nulls({read})"
+            raise PriorError(error.what, rule=error.rule, got=error.got, hint=f"{hint}.") from None
 
     @short_traceback
     def check(self, frame: NativeFrame, /) -> BatchReport:
@@ -278,8 +293,7 @@ class Plan(Printed):
         request = fitted.request
         roles = Roles.of(secret=request.secret, public=request.public, given=request.given_columns)
         try:
-            rows = fitted.complete(table, roles, kinds=self.kinds, layout=None)
-            seen = fitted.see(rows)
+            rows, seen = self._seen(table, roles, layout=None)
             found = fitted.findings(seen, rows)
         except PufferError as error:
             return refused_by(error, library=library)
