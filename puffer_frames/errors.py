@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -178,11 +178,15 @@ class KeptColumnWarning(PufferWarning):
         share: float,
         measured: str = "",
         released: Sequence[str] = (),
+        given: Collection[str] = (),
     ) -> None:
         self.kept = " and ".join(kept)
         """Name of the kept column, or of several that do so together; "the index" for an index."""
         self.several = len(kept) > 1
         """Whether it takes several kept columns."""
+        of_given = [name in given for name in kept]
+        self.role = "given" if all(of_given) else "released" if any(of_given) else "kept"
+        """"kept", or "given" where these are given columns; "released" of both kinds together."""
         self.released = " and ".join(released)
         """Name of the released public column, or of several, from which it takes the values too; else empty."""
         self.determines = determines
@@ -196,12 +200,14 @@ class KeptColumnWarning(PufferWarning):
         named = " and ".join(name if name == "the index" else repr(name) for name in kept)
         index = " (Layout(index='drop'))" if "the index" in kept else ""
         several = bool(index) or len(kept) > 1  # whose joint values are mostly too many for strata
-        given = "" if several or not measured else f", or say given={kept[0]!r}: each of its values has its own noise"
-        are, them = ("is kept as it is", "it") if len(kept) == 1 else ("are kept as they are", "them")
+        strata = "" if several or not measured else f", or say given={kept[0]!r}: each of its values has its own noise"
+        are, them = ("is {} as it is", "it") if len(kept) == 1 else ("are {} as they are", "them")
+        are = are.format({"given": "given, and released"}.get(self.role, self.role))
+        out = {"kept": "out of keep", "given": "out of given"}.get(self.role, "out of keep and given")
         beside = f" together with the released {' and '.join(map(repr, released))}" if released else ""
         super().__init__(
             f"{named} {are}, and {determines!r} can be told from {them}{beside} ({self.measured}).\n\n"
-            f"Hint: Leave {them} out of keep{index}{',' if given else ' or'} release a coarser form of {them}{given}."
+            f"Hint: Leave {them} {out}{index}{',' if strata else ' or'} release a coarser form of {them}{strata}."
         )
 
 
