@@ -272,7 +272,8 @@ class NoiseFit(Fitted[RowsSeen]):
         # what replaces noisy values is never further off than a constant: a remap that is nearly one is of no use, too
         nearly = {each.name: NEARLY if each.name in self.remaps else 1.0 for each in figures}
         useless = [each.name for each in figures if each.error > nearly[each.name] * each.constant]
-        return useless + [name for name, share in self.changed.items() if share > self.constant_share(name)]
+        useless += [name for name, share in self.changed.items() if share > self.constant_share(name)]
+        return [name for name in self.request.public if name in useless]
 
 
 F = TypeVar("F", bound=NoiseFit)
