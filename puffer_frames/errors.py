@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -180,6 +180,7 @@ class KeptColumnWarning(PufferWarning):
         released: Sequence[str] = (),
         in_order: bool = False,
         is_stratum: bool = False,
+        given: Collection[str] = (),
     ) -> None:
         self.is_stratum = is_stratum
         """Whether the column may be given instead: it has a few labels, which tell little enough of the secret."""
@@ -187,6 +188,9 @@ class KeptColumnWarning(PufferWarning):
         """Name of the kept column, or of several that do so together; "the index" for an index."""
         self.several = len(kept) > 1
         """Whether it takes several kept columns."""
+        of_given = [name in given for name in kept]
+        self.role = "given" if all(of_given) else "released" if any(of_given) else "kept"
+        """"kept", or "given" where these are given columns; "released" of both kinds together."""
         self.released = " and ".join(released)
         """Name of the released public column, or of several, from which it takes the values too; else empty."""
         self.in_order = in_order
@@ -201,7 +205,9 @@ class KeptColumnWarning(PufferWarning):
         """What was measured, in words."""
         named = " and ".join(name if name == "the index" else repr(name) for name in kept)
         index = " (Layout(index='drop'))" if "the index" in kept else ""
-        are, them = ("is kept as it is", "it") if len(kept) == 1 else ("are kept as they are", "them")
+        are, them = ("is {} as it is", "it") if len(kept) == 1 else ("are {} as they are", "them")
+        are = are.format({"given": "given, and released"}.get(self.role, self.role))
+        out = {"kept": "out of keep", "given": "out of given"}.get(self.role, "out of keep and given")
         beside = f" together with the released {' and '.join(map(repr, released))}" if released else ""
         other = f" or release a coarser form of {them}"
         if in_order:
@@ -209,7 +215,7 @@ class KeptColumnWarning(PufferWarning):
             other = " or release the rows in random order, by shuffle=True in the Layout; collect a lazy frame first"
         super().__init__(
             f"{named} {are}, and {determines!r} can be told from {them}{beside} ({self.measured}).\n\n"
-            f"Hint: Leave {them} out{index}{other}."
+            f"Hint: Leave {them} {out}{index}{other}."
         )
 
     def or_given(self) -> PufferWarning:

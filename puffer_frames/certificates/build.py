@@ -106,7 +106,7 @@ def seen(warnings: Sequence[PufferWarning], /, *, others: bool) -> Iterator[Stat
             yield say(
                 "kept-tells",
                 kept=shown(warning.kept),
-                are="are" if warning.several else "is",
+                are=f"{'are' if warning.several else 'is'} {warning.role}",
                 beside=f" together with the released {shown(warning.released)}," * bool(warning.released)
                 + " together with the order of the rows," * warning.in_order,
                 determines=shown(warning.determines),

@@ -84,6 +84,8 @@ class Facts:
     """Whether a refined release takes it for granted that its rows have the order of the first one."""
     dates: Annotated[tuple[str, ...], ONCE, UNIQUE, Since(6)] = ()
     """Columns of dates, in the order of the release; all their figures are in days."""
+    useless: Annotated[tuple[str, ...], ONCE, UNIQUE, Since(6)] = ()
+    """Columns of noise, or of a channel, that one constant is about as near to in the table of the plan."""
     extra: SkipJsonSchema[Mapping[str, Any]] = field(default_factory=dict)
     """Facts of a later version, kept as they are."""
 
@@ -136,6 +138,7 @@ def facts_of(statements: Sequence[Statement], /, *, columns: Sequence[str]) -> F
         joint=next((word for word in get_args(Joint) if f"joint-{word}" in said), None),
         rows_of_unit=next((word for word in get_args(RowsOfUnit) if f"unit-{word}" in said), None),
         dates=_named("dates", said, columns),
+        useless=_named("useless", said, columns),
     )
 
 
@@ -152,7 +155,10 @@ def are_said(facts: Facts, statements: Sequence[Statement], /, *, columns: Seque
         replace(read, clipped=facts.clipped, extra=facts.extra) == facts
         and any(_lists(_filled("clipped", said), parts, "; ") for parts in ends)
         and _lists(_filled("clipped-to-range", said), ranged, ", ")
-        and _lists(_filled("dates", said), [shown(name) for name in facts.dates], ", ")
+        and all(
+            _lists(_filled(key, said), list(map(shown, names)), ", ")
+            for key, names in {"dates": facts.dates, "useless": facts.useless}.items()
+        )
     )
 
 

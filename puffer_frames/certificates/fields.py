@@ -298,9 +298,19 @@ class Fields:
 
     @property
     def useless(self) -> tuple[str, ...]:
-        """Columns whose noise is larger than the error of one constant, their median, in place of every value."""
-        errors = self.expected_error
-        return tuple(name for name, one in self.estimated.items() if errors.get(name, 0.0) > one.constant_error)
+        """Columns that one constant is about as near to: as the plan has found, and of other rows, or in a record that
+        does not have this, as it is estimated from the released values.
+        """
+        known, errors = self.facts.useless, self.expected_error
+        if has_facts(self.schema) and not self.facts.other_rows:
+            return known
+        found = (name for name, one in self.estimated.items() if errors.get(name, 0.0) > one.constant_error)
+        return tuple(dict.fromkeys((*known, *found)))
+
+    @property
+    def estimated_useless(self) -> str:
+        """How it is known of some of these, in words."""
+        return ", as estimated from the released values" * bool({*self.useless} - {*self.facts.useless})
 
     @property
     def changed(self) -> Mapping[str, float]:

@@ -456,6 +456,22 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "derived-count": ("proved", "The first count is the public total less the second one, at no cost."),
     "group-noise": ("proved", "No quilt helps the values of some {some}: the noise hides {all} as a whole."),
     # what was measured
+    "useless": (
+        "measured",
+        "ONE CONSTANT IS ABOUT AS NEAR to the values of {columns} as this release, or nearer, over the rows of the "
+        "protected secrets that the plan was made from: the median in place of every value, or the most frequent "
+        "label, does about as well. Single values of these columns are of no use.",
+    ),
+    "remap-shares": (
+        "measured",
+        "VALUES FAR OUT ARE NEVER RELEASED in {what}: those that take the place of noisy ones lie nearer to the middle "
+        "than more than 5 % of the rows that the plan was made from.",
+    ),
+    "after-bounds": (
+        "measured",
+        "VALUES LIE BEYOND THE BOUNDS that noisy ones are clipped to, in {what}: more than 1 % of the rows that the "
+        "plan was made from. Their error is larger than that of the noise, which is printed here.",
+    ),
     "refuted": (
         "measured",
         "The published scale of {what} is NOT private under the laws that its theorem assumes: {loss}. It is not used.",
@@ -488,7 +504,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "not covered",
         "What {kept}, which is kept, tells of the secret: its entries have neither an order nor a text to look at.",
     ),
-    "kept-tells": ("measured", "From {kept}, which {are} kept,{beside} {determines} can be told ({measured})."),
+    "kept-tells": ("measured", "From {kept}, which {are},{beside} {determines} can be told ({measured})."),
     "order-tells": ("measured", "The order of the rows tells more than a random one: {reasons}."),
     "few-rows": (
         "measured",
@@ -680,6 +696,7 @@ WARNINGS = (
     *("weak-epsilon", "weak-delta", "refuted", "no-noise", "without-noise", "impossible-table"),
     *("channel-reader-any", "table-exceeds", "table-beyond", "table-few-attacked", "table-far"),
     *("table-unchanged", "table-idle", "table-useless", "table-shares", "channel-loose", "channel-shares"),
+    *("useless", "remap-shares", "after-bounds"),
 )
 """Sentences that warn of a release, in the order in which they are shown."""
 

@@ -136,10 +136,11 @@ def certificate_title(certificate: Fields, /) -> str:
 def _beside(certificate: Fields) -> list[str]:
     """What tells more than the title says, whatever the noise."""
     facts = certificate.facts
+    open_ = " or ".join(word for word in ("kept", "given") if getattr(certificate, word)) or "kept"
     texts = {
         "NOT private: the noise came from a seed": facts.seeded,
         "NOT of the order of the rows, which tells more": facts.order_tells,
-        "NOT beside kept columns that tell more": facts.kept_tells,
+        f"NOT beside {open_} columns that tell more": facts.kept_tells,
         "attackers who were tried TOLD MORE than that": bool(of_keys(certificate.statements, _TOLD_MORE)),
     }
     return [text for text, holds in texts.items() if holds]
@@ -329,7 +330,7 @@ def _usefulness_texts(certificate: Fields) -> list[str]:
             f"the spread{of} (standard deviation) is {spread}; their median in place of every value would have a mean "
             f"error {constant}. {ROUGHLY}"
         )
-        if name in certificate.useless:
+        if name in certificate.useless and certificate.expected_error[name] > found.constant_error:
             text += " The noise is larger than that error: single values are of no use; means of many may be."
         texts.append(text)
     return texts
@@ -337,13 +338,14 @@ def _usefulness_texts(certificate: Fields) -> list[str]:
 
 def _useless_text(certificate: Fields) -> str:
     """The columns, where there are many, whose noise is larger than the error of one constant."""
-    useless = certificate.useless
+    useless, other = [name for name in certificate.scales if name in certificate.useless], certificate.facts.other_rows
     if not useless:
-        return "in every column the noise is smaller than the error of its median in place of every value"
-    names = "every column" if len(useless) == len(certificate.estimated) else shown_names(useless)
+        how = ", as estimated from the released values" * other
+        return f"in every column the noise is smaller than the error of its median in place of every value{how}"
+    names = "every column" if len(useless) == len(certificate.scales) else shown_names(useless)
     return (
-        f"in {names} the noise is larger than the error that the median in place of every value would have, as "
-        "estimated from the released values: single values are of no use; means of many may be"
+        f"in {names} the noise is larger than the error that the median in place of every value would "
+        f"have{certificate.estimated_useless}: single values are of no use; means of many may be"
     )
 
 
@@ -436,6 +438,12 @@ def _of_unit(certificate: Fields, found: Verification) -> Verification:
         pure = math.inf if certificate.delta else share
         return Verification.proved(pure=pure, delta=certificate.delta, epsilon=share)
     return found.of_rows(certificate.unit_rows)
+
+
+def stated_loss(loss: float, asked: float, /) -> float:
+    """A loss rounded up to two digits, but not above what was asked for where it is within that."""
+    rounded = rounded_up(loss, digits=2)
+    return min(rounded, asked) if loss <= asked else rounded
 
 
 def odds_of(loss: float, text: str = "", /) -> str:

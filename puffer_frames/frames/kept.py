@@ -209,7 +209,7 @@ def look_at_kept(
         if found is not None:
             seen.add(target)
             said.add((column.name, target))
-            yield KeptColumnWarning([column.name], determines=aim.name, share=found)
+            yield KeptColumnWarning([column.name], determines=aim.name, share=found, given=given)
     left = {target: aim for target, aim in targets.items() if target not in seen and len(repeated) > 1}
     repeating = _few_first({own: kept[own].codes for own in repeated}, kept)
     together, codes = _together(repeating)
@@ -221,7 +221,7 @@ def look_at_kept(
             found = _determined(Evidence.of(look, aim.codes), owns, target, ask=ask, tries=len(sets) * len(left))
             if found is not None:
                 names = list(dict.fromkeys(kept[own].name for own in kept if own in owns))
-                yield KeptColumnWarning(names, determines=aim.name, share=found)
+                yield KeptColumnWarning(names, determines=aim.name, share=found, given=given)
                 break
     if in_order:
         left = {own: column for own, column in kept.items() if column.name not in given}

@@ -304,3 +304,15 @@ def test_merged_strata_are_not_released_as_they_were():
     assert "given, as they were: town" in str(plain)
     assert "as they were: town" not in str(merged)
     assert "The guarantee is given town, released with merged strata" in " ".join(str(merged).split())
+
+
+def test_a_given_column_that_tells_the_secret_is_not_called_kept():
+    frame = pd.DataFrame({"sex": np.where(np.arange(400) % 3, "f", "m"), "age": np.arange(400) % 37})
+    frame = frame.sample(frac=1.0, random_state=0, ignore_index=True)
+    frame["title"] = np.where(frame["sex"] == "f", "Mrs", "Mr")
+    told = "'title' is given, and released as it is, .*Leave it out of given or release"
+    with pytest.warns(puffer_frames.KeptColumnWarning, match=f"(?s){told}"):
+        released = puffer_frames.privatize(frame, secret="sex", public="age", given="title", epsilon=1.0)
+    said = " ".join(str(certificate_of(released)).split())
+    assert "NOT beside given columns that tell more" in said
+    assert "From title, which is given, sex can be told" in said

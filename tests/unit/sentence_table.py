@@ -3,6 +3,8 @@
 The certificates of all cases are held against this table.
 """
 
+from certificate_cases import certificate_of_case
+
 from puffer_frames import Channel, Population
 
 GROUPS = ("a", "b", "c")
@@ -16,6 +18,7 @@ DRIFTED = (
     "batch of rows that drifted",
 )
 SHIFTED = ("labels, brittle", "labels, brittle mapping", "two columns of labels, channel, declared")
+WELL_REMAPPED = ("release, remap of no noise", "release, remap of cells")
 NO_NOISE = ("release, no noise", "release, remap of no noise", WRONG)
 
 
@@ -34,6 +37,17 @@ def is_series(c):
 def channel(c):
     """Whether a channel takes the place of noise, by the kind of the column or by the word."""
     return is_release(c) and (c["public"] in ("hobby", "pet") or by_channel(c))
+
+
+def is_useless(c, name):
+    """Whether the median of the rows of the plan is nearer to them than noise is."""
+    if channel(c) or c.get("mechanism") == "remap" or name == "release, dates":
+        return name == "columns, remap"
+    for column, error in certificate_of_case(name).expected_error.items():
+        values = c["frame"][column].dropna().clip(*c.get("domain", {}).get(column, (None, None)))
+        if error > (values - values.median()).abs().mean():
+            return True
+    return False
 
 
 def by_channel(c):
@@ -244,6 +258,9 @@ TABLE = {
     "draw": lambda c, name: summed(c) and not all_rows(c) and not given(c),
     "given-law": lambda c, name: given(c),
     "counted": lambda c, name: is_sum(c) and (c.get("query") == "count" or several(c)),
+    "useless": lambda c, name: is_release(c) and is_useless(c, name),
+    "remap-shares": lambda c, name: c.get("mechanism") == "remap" and name not in WELL_REMAPPED,
+    "after-bounds": lambda c, name: name == "columns, remap",
     "refuted": lambda c, name: name == "release, refuted theorem",
     "all-rows": lambda c, name: all_rows(c) and by_law(c) and summed(c),
     "equal-rows": lambda c, name: all_rows(c) and not by_law(c),

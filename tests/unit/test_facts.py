@@ -83,7 +83,7 @@ def kept(name):
 
 @pytest.mark.parametrize("name", FACTS)
 def test_the_facts_of_a_release_and_of_its_sentences_alone(name):
-    assert certificate_of_case(name).facts == Facts(**FACTS[name])
+    assert replace(certificate_of_case(name).facts, useless=()) == Facts(**FACTS[name])  # held against the table there
     # As in a record of an earlier schema
     certificate = certificate_of_case(name)
     old = {field: entry for field, entry in certificate.to_dict().items() if field != "facts"} | {"schema": "1.5"}
@@ -124,7 +124,7 @@ def test_a_kept_certificate_of_dates():
 def test_kept_certificates_have_every_fact_and_compose():
     # But for a loss that nobody computes, of more than 2,000 secrets, and codes, which no earlier schema had
     found = {name for facts in FACTS.values() for name in facts}
-    assert found == {each.name for each in fields(Facts)} - {"extra", "unmeasured", "recoded", "dates"}
+    assert found == {each.name for each in fields(Facts)} - {"extra", "unmeasured", "recoded", "dates", "useless"}
     assert set(kept("schema_1_5")) == set(FACTS)
     for name in ("columns, domain", "columns"):
         old, new = Certificate.from_dict(kept("schema_1_5")[name]), certificate_of_case(name)

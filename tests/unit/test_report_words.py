@@ -53,8 +53,13 @@ ALWAYS = {
 
 
 def drowned(name):
+    return bool(certificate_of_case(name).useless)
+
+
+def by_how_much(name):
     found = certificate_of_case(name)
-    return any(found.expected_error[column] > one.constant_error for column, one in found.estimated.items())
+    compared = {column: one.constant_error for column, one in found.estimated.items() if column in found.useless}
+    return any(found.expected_error[column] > constant for column, constant in compared.items())
 
 
 def private(c, name):
@@ -144,7 +149,7 @@ TABLE = {key: lambda c, name: True for key in ALWAYS} | {
     "instead-channel": lambda c, name: (
         drowned(name) and isinstance(c["public"], str) and not {"unit", "given"} & set(c)
     ),
-    "instead-epsilon": lambda c, name: drowned(name),
+    "instead-epsilon": lambda c, name: by_how_much(name),
     "instead-means": lambda c, name: drowned(name),
     "no-bias": lambda c, name: (
         not channel(c, name)

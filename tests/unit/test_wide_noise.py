@@ -365,3 +365,64 @@ def test_which_constant_is_said():
         (wide.round(), Channel(outputs=2), "the best of the released levels in place of every value"),
     ):
         assert words in " ".join(str(frame.puffer.calibrate(mechanism=channel, **asked)).split())
+
+
+NARROW = PEOPLE[["group", "pet"]].assign(x=RNG.normal(50, 10, ROWS).round() + 4 * (GROUP == "a"))
+
+
+@pytest.mark.filterwarnings("ignore::puffer_frames.PufferWarning")
+@pytest.mark.parametrize(
+    ("asked", "layout", "useless"),
+    [
+        ({"public": "x"}, {}, ("x",)),
+        ({"public": "x"}, {"round": True}, ("x",)),
+        ({"public": "x"}, {"clip": (0, 100)}, ("x",)),
+        ({"public": ["x", "pet"], "mechanism": "noise"}, {}, ("x", "pet")),
+        ({"public": "x", "given": "pet"}, {}, ("x",)),
+        ({"public": "pet"}, {}, ("pet",)),
+    ],
+)
+def test_a_useless_column_is_on_certificate_and_page(asked, layout, useless, tmp_path):
+    """As the plan found it, also of a plan from a file and of other rows, whose values say nothing here."""
+    made, found = warned(lambda: NARROW.puffer.calibrate(secret="group", epsilon=0.05, **asked))
+    assert found["constant"].columns == useless
+    made.save(tmp_path / "plan.json", overwrite=True)
+    rows = NARROW.sample(ROWS // 2, random_state=1, ignore_index=True)
+    for plan, frame in ((made, NARROW), (load_plan(tmp_path / "plan.json"), NARROW), (made, rows)):
+        others = {"allow_other_frame": True, "allow_drift": True} if frame is rows else {}
+        certificate = certificate_of(plan.release(frame, layout=Layout(**layout), **others))
+        assert certificate.facts.useless == useless
+        assert "useless" in certificate.warnings
+        certificate.report(tmp_path / "page.html", overwrite=True)
+        page = (tmp_path / "page.html").read_text()
+        assert f"values of {', '.join(useless)} as this release, or nearer" in page
+        assert ("the noise drowns the values" in page) == bool(certificate.scales)
+    plain = certificate.to_dict()
+    for facts in ({}, {"useless": ["group"]}):
+        rest = {name: entry for name, entry in plain["facts"].items() if name != "useless"}
+        with pytest.raises(puffer_frames.errors.ArgumentError, match="facts that its sentences do not say"):
+            puffer_frames.Certificate.from_dict(plain | {"facts": rest | facts})
+
+
+@pytest.mark.filterwarnings("ignore::puffer_frames.PufferWarning")
+def test_an_estimate_from_released_values_is_no_fact():
+    """Noise of nine tenths of the error of a constant "drowned the values" in half of the releases."""
+    certificate = certificate_of(NARROW.puffer.privatize(secret="group", public="x", epsilon=0.05))
+    low = replace(certificate.estimated["x"], constant_error=0.9 * certificate.expected_error["x"])
+    fine = replace(certificate, facts=replace(certificate.facts, useless=()), estimated={"x": low})
+    assert not fine.useless
+    assert "larger than that error" not in str(fine)
+    of_others = replace(fine, facts=replace(fine.facts, other_rows=True))
+    assert of_others.useless == ("x",)
+    assert of_others.estimated_useless == ", as estimated from the released values"
+
+
+@pytest.mark.filterwarnings("ignore::puffer_frames.PufferWarning")
+def test_remapped_and_clipped_values_that_are_lost_are_on_the_certificate():
+    frame = NARROW.assign(x=(NARROW["x"] - 50) * 10)
+    asked = {"secret": "group", "public": "x"}
+    _, found = warned(lambda: frame.puffer.calibrate(**asked, epsilon=0.5, mechanism=Noise(remap=True)))
+    released = frame.puffer.privatize(**asked, epsilon=0.5, mechanism=Noise(remap=True))
+    assert ("shares" in found, "remap-shares" in certificate_of(released).warnings) == (True, True)
+    clipped = frame.puffer.privatize(**asked, epsilon=5.0, layout=Layout(clip=(-50, 50)))
+    assert certificate_of(clipped).warnings == ("after-bounds",)

@@ -9,7 +9,7 @@ from puffer_frames.certificates.report.columns import channel_groups
 from puffer_frames.certificates.report.words import Claim, claim, stated
 from puffer_frames.certificates.statement import of_kind
 from puffer_frames.certificates.text import BELIEVED, scale_text
-from puffer_frames.numbers.presentation import listed, pairs_text, plain, rounded_up, shown, shown_names
+from puffer_frames.numbers.presentation import at_most, listed, pairs_text, plain, shown, shown_names
 
 COMPOSING = (
     *("adds-up", "adds-up-series", "adds-up-rows", "planned-releases", "refines", "one-release"),
@@ -164,7 +164,7 @@ def _delta(certificate: Fields) -> Claim:
         return claim("delta-zero")
     if certificate.answers:
         return claim("delta-answers", delta=plain(certificate.delta))
-    product = rounded_up(certificate.delta * certificate.rows * (1 + 1e-12), digits=2)
+    product, _ = at_most(certificate.delta * certificate.rows, digits=2)
     return claim("delta-rows", product=f"{product:.2g}") if product < 1 else claim("delta-weak")
 
 

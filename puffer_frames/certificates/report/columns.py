@@ -94,22 +94,32 @@ def _noisy(certificate: Fields, name: str) -> tuple[str, ...]:
 
 
 def instead(
-    useless: Mapping[str, tuple[float, float, str]], /, *, before: str, columns: int, one_draw: bool, means: bool
+    useless: Mapping[str, tuple[float, float, str] | None],
+    /,
+    *,
+    before: str,
+    columns: int,
+    one_draw: bool,
+    means: bool,
+    how: str = "",
 ) -> Section | None:
     """What to do where noise is larger than the error of one constant.
 
-    - `useless`: Such columns, with the mean error, that of a constant, and the same in words.
+    - `useless`: Such columns, with the mean error, that of a constant, and the same in words, where these are known.
     - `before`: What this has to be done before.
     - `columns`: How many are released together.
     - `one_draw`: Whether a channel could be asked for.
     - `means`: Whether means of many rows are known with less noise.
+    - `how`: How this is known, where the plan has not found it.
     """
     if not useless:
         return None
     told = [
-        f"{shown(name)} (mean error {error:.3g}; of a constant {text})" for name, (error, _, text) in useless.items()
+        shown(name) + ("" if one is None else f" (mean error {one[0]:.3g}; of a constant {one[2]})")
+        for name, one in useless.items()
     ]
-    times = max(error / constant if constant else math.inf for error, constant, _ in useless.values())
+    known = [one for one in useless.values() if one is not None]
+    times = max((error / constant if constant else math.inf for error, constant, _ in known), default=math.inf)
     said = {
         "useless": True,
         "instead-fewer": columns > 1,
@@ -117,7 +127,7 @@ def instead(
         "instead-epsilon": times < math.inf,
         "instead-means": means,
     }
-    parts = {"names": listed(told, most=_MOST_USELESS), "times": f"{rounded_up(times, digits=2):g}"}
+    parts = {"names": listed(told, most=_MOST_USELESS), "how": how, "times": f"{rounded_up(times, digits=2):g}"}
     texts = [claim(key, **parts).text for key, holds in said.items() if holds]
     return Section("instead", f"Before {before}: the noise drowns the values", [texts], "box instead")
 

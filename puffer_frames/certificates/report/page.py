@@ -35,6 +35,7 @@ from puffer_frames.certificates.text import (
 )
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
 from puffer_frames.loss.outcome import largest_auc
+from puffer_frames.noise.usefulness import MOST_VALUES
 from puffer_frames.numbers.presentation import (
     Bar,
     Bars,
@@ -43,9 +44,11 @@ from puffer_frames.numbers.presentation import (
     as_page,
     as_sections,
     at_most,
+    lower_text,
     plain,
     shown,
     shown_names,
+    upper_text,
 )
 
 BEFORE = 0.1
@@ -203,6 +206,11 @@ def references(certificate: Fields, /) -> list[str]:
 
 _VARIANCES = {"Laplace": 2.0, "Gaussian": 1.0}
 """Variance of noise of scale 1, by its title."""
+_FOURTHS = {"Laplace": 5.0, "Gaussian": 2.0}
+"""Variance of its squares where its own is 1."""
+_STANDARD_ERRORS, _TAILS = 2.0, 8.0
+"""How far the ends of a slope's share are from its estimate; and the variance of the squares of an exponential column
+whose own is 1: those of others are mostly less."""
 
 
 _OF_A_TABLE = {
@@ -254,12 +262,13 @@ def _of_noise(certificate: Fields) -> list[tuple[str, list[Claim]]]:
         several = len((*certificate.public, *certificate.kept)) > 1
         if has_slope := several and all(one is not None for one in spreads) and not certificate.strata:
             shares = [
-                f"{_slope_share(one.spread, size)}{name}"
+                f"{_slope_share(certificate, one.spread, size)}{name}"
                 for one, (_, size), name in zip(spreads, sizes, names, strict=True)
                 if one is not None and not one.spread_is_bound
             ]
             unknown = "by how much is not known" + " of the others" * bool(shares)
-            share = [f"divide it by {', '.join(shares)}"] * bool(shares) + [unknown] * (len(shares) < len(plain))
+            share = [f"divide it by {', '.join(shares)}, which holds in 95 % of releases"] * bool(shares)
+            share += [unknown] * (len(shares) < len(plain))
             said.append(claim("use-slope", share="; ".join(share)))
         also = " or by a column that was released as it was" * bool(certificate.given or certificate.kept)
         corrected = "variance and slope are" if has_slope else "the variance is"
@@ -267,11 +276,19 @@ def _of_noise(certificate: Fields) -> list[tuple[str, list[Claim]]]:
     return found
 
 
-def _slope_share(spread: float, variance: float) -> str:
-    """Between what the share of the slope lies that is left, for a spread that is known to two digits."""
-    half = 0.5 * 10 ** (math.floor(math.log10(spread)) - 1)
-    ends = (f"{end**2 / (end**2 + variance):.2g}" for end in (spread - half, spread + half))
-    return "about " + " to ".join(dict.fromkeys(ends))
+def _slope_share(certificate: Fields, spread: float, variance: float) -> str:
+    """Between what the share of the slope lies that is left, in 95 % of releases.
+
+    Of raw rows x with the variance v, mean (Y - mean)^2 - s^2 has the variance (E N^4 - s^4 + 4 v s^2) / rows over the
+    noise N of variance s^2. Of more rows a sample was drawn, whose own v varies, and the spread has two digits.
+    """
+    rows, half = min(certificate.rows, MOST_VALUES), 0.5 * 10 ** (math.floor(math.log10(spread)) - 1)
+    drawn = _TAILS * spread**4 * (certificate.rows > rows)
+    moments = _FOURTHS[certificate.noise] * variance**2 + 4 * spread**2 * variance + drawn
+    error = _STANDARD_ERRORS * math.sqrt(moments / rows)
+    low, high = max(0.0, (spread - half) ** 2 - error), (spread + half) ** 2 + error
+    ends = lower_text(low / (low + variance), digits=2), upper_text(high / (high + variance), digits=2)
+    return " to ".join(dict.fromkeys(ends))
 
 
 def _variances(certificate: Fields, name: str) -> tuple[str, float]:
@@ -384,7 +401,7 @@ def certificate_page(
         Section("references", "References", [references(certificate)], "small"),
     ]
     return as_page(
-        certificate_title(certificate) + ": NOT PRIVATE" * certificate.reproducible,
+        certificate_title(certificate) + ": NOT PRIVATE" * (certificate.reproducible and not certificate.facts.seeded),
         body + as_sections(last),
         notice=" ".join(filter(None, (notice, tested.text if getattr(audit, "passed", True) is False else ""))),
     )
@@ -411,10 +428,15 @@ def _words(text: str) -> list[str]:
 
 def _instead(certificate: Fields) -> Section | None:
     """What to do before all else where the noise drowns the values."""
-    found = {name: certificate.estimated[name] for name in certificate.useless}
+    useless: dict[str, tuple[float, float, str] | None] = {}
+    for name in certificate.useless if certificate.scales else ():
+        one, error = certificate.estimated.get(name), certificate.expected_error.get(name, 0.0)
+        is_known = one is not None and error > one.constant_error
+        useless[name] = (error, one.constant_error, one.texts[1]) if one is not None and is_known else None
     return instead(
-        {name: (certificate.expected_error[name], one.constant_error, one.texts[1]) for name, one in found.items()},
+        useless,
         before="you sign",
+        how=certificate.estimated_useless,
         columns=len(certificate.public),
         one_draw=not (certificate.unit or certificate.given or certificate.refines or certificate.releases > 1),
         means=certificate.noise in _VARIANCES,

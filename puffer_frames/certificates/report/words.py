@@ -249,7 +249,7 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     # where the noise drowns the values
     "useless": (
         "measured",
-        "The noise is larger than the error that one constant in place of every value would have, in {names}: single "
+        "One constant in place of every value is about as near as what is released, or nearer, in {names}{how}: single "
         "values are of no use.",
     ),
     "instead-fewer": (
@@ -264,8 +264,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "instead-epsilon": (
         "said",
-        "Or ask for a larger epsilon, if the weaker promise can be justified: the noise must become at least {times} "
-        "times smaller before single values tell anything.",
+        "Or ask for a larger epsilon, if the weaker promise can be justified: the noise must become at least about "
+        "{times} times smaller before single values tell anything.",
     ),
     "instead-means": (
         "said",

@@ -181,7 +181,7 @@ def warn_of_kept_in_spark(
                 share = _by_numbers(rows, k, target, found=evidence, numbers=numbers)
             if share is not None:
                 seen.add(target)
-                yield KeptColumnWarning([name], determines=aim, share=share)
+                yield KeptColumnWarning([name], determines=aim, share=share, given=given)
     together = sorted(repeated, key=repeated.__getitem__)  # those of few values first
     first = next(iter(targets))
     while len(together) > 1 and not _evidence(rows, together, first, sizes=sizes[first]).repeats:
@@ -190,7 +190,7 @@ def warn_of_kept_in_spark(
         evidence = _evidence(rows, together, target, sizes=sizes[target])
         if evidence.determines():
             names = [roles.keep[k] for k in together]
-            yield KeptColumnWarning(names, determines=targets[target], share=evidence.share)
+            yield KeptColumnWarning(names, determines=targets[target], share=evidence.share, given=given)
 
 
 def _sample(

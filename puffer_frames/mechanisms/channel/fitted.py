@@ -28,7 +28,7 @@ from puffer_frames.mechanisms.channel.problem import (
     tuple_column,
 )
 from puffer_frames.mechanisms.request import Request
-from puffer_frames.mechanisms.seam import SHIFTED, Fitted, named_secrets
+from puffer_frames.mechanisms.seam import NEARLY, SHIFTED, Fitted, named_secrets
 from puffer_frames.noise.adding import Draw, Levels
 from puffer_frames.noise.channel import ChannelTable, JointLevels, LabelChannel, NumberChannel
 from puffer_frames.noise.stream import ReleaseKey
@@ -273,6 +273,13 @@ class ChannelFit(Fitted[Seen]):
             most = max(float(shares[[x == level for x in inputs]].sum()) for level in set(inputs))
             found[name] = float(shares @ (matrix * changed).sum(axis=1)), 1.0 - most
         return found
+
+    def useless_columns(self) -> tuple[str, ...]:
+        """Columns that a constant is about as near to, of several each by itself."""
+        if self.channel.expected_error >= NEARLY * self.channel.constant_error:
+            return self.request.public
+        errors = self.column_errors().items()
+        return tuple(name for name, (error, constant) in errors if constant and error >= NEARLY * constant)
 
     @property
     def is_loose(self) -> bool:

@@ -50,7 +50,6 @@ from puffer_frames.mechanisms.file_checks import agree, check_columns, check_req
 from puffer_frames.mechanisms.request import Found, Request, RowsRequest, lacking, lean_request, with_other_tables
 from puffer_frames.mechanisms.seam import (
     LARGEST_ADD,
-    NEARLY,
     NO_BOUND,
     NO_RULE,
     NOTHING_NEEDED,
@@ -209,11 +208,7 @@ class FittedChannel(ChannelFit):
 
     def warn(self) -> None:
         """Warn of labels that are hardly nearer to the values than one constant, of several columns each by itself."""
-        useless: Sequence[str] = self.request.public
-        if self.channel.expected_error < NEARLY * self.channel.constant_error:
-            errors = self.column_errors()
-            useless = [name for name, (error, constant) in errors.items() if constant and error >= NEARLY * constant]
-        if useless:
+        if useless := self.useless_columns():
             warn_of_useless(useless, hint=LARGER)
         elif self.is_loose:
             warn(
@@ -316,7 +311,7 @@ class FittedChannel(ChannelFit):
         return release.certificate(
             self,
             statements=channel_statements(self, release),
-            facts=replace(release.facts(self), prepared=prepared(self)),
+            facts=replace(release.facts(self), prepared=prepared(self), useless=self.useless_columns()),
             beliefs=tuple(self.beliefs),
             theorem="channel",
             source=SOURCE,

@@ -12,7 +12,7 @@ from puffer_frames.certificates.build import left_out
 from puffer_frames.certificates.facts import Prepared
 from puffer_frames.certificates.sentences import say, say_levels
 from puffer_frames.certificates.statement import Statement
-from puffer_frames.certificates.text import COSTS, odds_of
+from puffer_frames.certificates.text import COSTS, odds_of, stated_loss
 from puffer_frames.loss.outcome import Verification, measured_text
 from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit
 from puffer_frames.mechanisms.channel.problem import cost_word
@@ -87,11 +87,19 @@ def _proved(plan: ChannelFit, release: Release) -> Iterator[Statement]:
 
 
 def wider_losses(plan: ChannelFit, /) -> dict[str, float]:
-    """The losses under laws beyond the beliefs, rounded up: they are statistics of the table."""
-    if plan.request.target.delta:
-        return {"population": rounded_up(plan.population.hockey_stick.upper, digits=2)}
-    found = {"population": min(plan.population.pure_loss.upper, plan.largest_loss), "any law": plan.largest_loss}
-    return {laws: rounded_up(loss, digits=2) for laws, loss in found.items()}
+    """The losses under laws beyond the beliefs, rounded up: they are statistics of the table.
+
+    Where these laws are believed, or more, it was proved that no more is lost than was asked for.
+    """
+    target = plan.request.target
+    delta, most = target.delta, target.most
+    population = plan.population.loss(delta=delta).upper
+    if any(confidence >= CONFIDENCE for confidence in _confidences(plan)):
+        population = min(population, most)
+    if delta:
+        return {"population": stated_loss(population, most)}
+    losses = {"population": min(population, plan.largest_loss), "any law": plan.largest_loss}
+    return {laws: stated_loss(loss, most) for laws, loss in losses.items()}
 
 
 def _wider_text(plan: ChannelFit, release: Release) -> str:
@@ -107,6 +115,8 @@ def _wider_text(plan: ChannelFit, release: Release) -> str:
 
 def _measured(plan: ChannelFit, release: Release) -> Iterator[Statement]:
     what = f"the rows of the table{' of the plan' * (release.batch is not None)}"
+    if useless := plan.useless_columns():
+        yield say("useless", columns=shown_names(useless))
     if plan.is_loose:
         yield say("channel-loose", columns=shown_names(plan.request.public), rows=what)
     if shifts := [f"{shown(name)}{_lost(lost)}" for name, (_, lost) in plan.shifted_columns.items()]:

@@ -14,7 +14,7 @@ from puffer_frames.certificates.facts import CELLS, Facts, Joint, RowsOfUnit, en
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement, how_given
-from puffer_frames.certificates.text import ANY_LAW_OF_ROWS, odds_of
+from puffer_frames.certificates.text import ANY_LAW_OF_ROWS, odds_of, stated_loss
 from puffer_frames.frames.stamps.fingerprint import fingerprint_text
 from puffer_frames.loss.outcome import measured_text
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
@@ -236,6 +236,7 @@ class ReleaseFacts:
             rows_of_unit=None if self.request.unit is None else cast(RowsOfUnit, self.repeats.assumed),
             sampled=self.sampled,
             order_assumed=bool(self.refines) and not self.order_noted,
+            useless=tuple(self.plan.useless_columns()),
         )
 
 
@@ -366,6 +367,7 @@ def _losses(facts: ReleaseFacts) -> Iterator[Statement]:
         if found is not None and found.refutes(Target(epsilon=found.epsilon, delta=facts.request.target.delta)):
             yield say("refuted", what=shown(name), loss=measured_text(found, delta=facts.request.target.delta))
     yield from _of_fits(facts)
+    yield from _of_little_use(facts)
     for name in facts.ranges:
         yield say("range-exceeds", what=shown(name), loss=_on_own_range(facts, name))
     for name, loss in facts.release.exceeded(facts.plan).items():
@@ -376,6 +378,17 @@ def _losses(facts: ReleaseFacts) -> Iterator[Statement]:
         yield say("observed-exceeds", what=what, found=loss)
     if facts.stated.unmeasured:
         yield say("observed-unknown")
+
+
+def _of_little_use(facts: ReleaseFacts) -> Iterator[Statement]:
+    """What the plan, and its bounds, warn of, which its own figures decide: nothing is said of other rows."""
+    plan = facts.plan
+    if facts.stated.useless:
+        yield say("useless", columns=shown_names(facts.stated.useless))
+    if lost := plan.shifted_remaps():
+        yield say("remap-shares", what=shown_names(lost))
+    if beyond := plan.moved_beyond(facts.release.asked.bounds):
+        yield say("after-bounds", what=shown_names(beyond))
 
 
 def _on_own_range(facts: ReleaseFacts, name: str) -> str:
@@ -477,7 +490,8 @@ def _losses_of_plan(facts: ReleaseFacts) -> dict[str, dict[str, float]]:
     for pure privacy: within a stratum the loss of the whole range at its scales. Of independent rows of a unit the pure
     losses add; where nothing is assumed of them, those of any law.
     """
-    delta = facts.request.target.delta
+    target = facts.request.target
+    delta = target.delta
     if facts.plan.is_joint or facts.plan.strata is not None:
         most = facts.any_law_of_rows
         return {} if delta or most is None else {name: {"any law": most} for name in facts.choices}
@@ -489,7 +503,7 @@ def _losses_of_plan(facts: ReleaseFacts) -> dict[str, dict[str, float]]:
         for name, choice in facts.choices.items()
     }
     return {
-        name: {laws: rounded_up(loss, digits=2) for laws, loss in found.items() if not math.isnan(loss)}
+        name: {laws: stated_loss(loss, target.most) for laws, loss in found.items() if not math.isnan(loss)}
         for name, found in losses.items()
     }
 

@@ -14,7 +14,7 @@ from puffer_frames.frames.summary import check_few_levels, least_width, most_fil
 from puffer_frames.loss.outcome import Verification, excess_text
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
 from puffer_frames.mechanisms.request import Request, is_coupled, lacking, lean_entry, lean_request
-from puffer_frames.mechanisms.seam import NEARLY, ColumnError, Fitted, named_secrets
+from puffer_frames.mechanisms.seam import NEARLY, SHIFTED, ColumnError, Fitted, named_secrets
 from puffer_frames.noise.channel import changed_share
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.gaussian import Gaussian
@@ -27,6 +27,8 @@ from puffer_frames.priors.pairs import Pairs, by_column, check_pairs, pairs_with
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Level, Summary
 from puffer_frames.scales.cautions import (
+    MOVED,
+    beyond_bounds,
     warn_of_few_rows,
     warn_of_marks,
     warn_of_texts,
@@ -254,13 +256,24 @@ class NoiseFit(Fitted[RowsSeen]):
             found[name] = sum(share * rows[secret] for secret, share in beyond.items()) / sum(rows.values())
         return found
 
+    def shifted_remaps(self) -> dict[str, float]:
+        """Those of the other columns than useless ones where it is large."""
+        useless = self.useless_columns()
+        return {name: share for name, share in self.lost_shares().items() if share > SHIFTED and name not in useless}
+
+    def moved_beyond(self, bounds: Mapping[str, Bounds], /) -> dict[str, tuple[float, float]]:
+        """Columns with many values beyond the bounds that noisy ones are clipped to: their share, and how far."""
+        found = {name: beyond_bounds(self.summaries[name], bounds[name]) for name in self.scales if name in bounds}
+        return {name: one for name, one in found.items() if one[0] > MOVED}
+
     def useless_columns(self) -> list[str]:
         """Columns that a constant is nearer to than their noise."""
         figures = self.column_errors()
         # what replaces noisy values is never further off than a constant: a remap that is nearly one is of no use, too
         nearly = {each.name: NEARLY if each.name in self.remaps else 1.0 for each in figures}
         useless = [each.name for each in figures if each.error > nearly[each.name] * each.constant]
-        return useless + [name for name, share in self.changed.items() if share > self.constant_share(name)]
+        useless += [name for name, share in self.changed.items() if share > self.constant_share(name)]
+        return [name for name in self.request.public if name in useless]
 
 
 F = TypeVar("F", bound=NoiseFit)

@@ -37,7 +37,6 @@ from puffer_frames.mechanisms.seam import (
     ADDS_UP,
     NO_RULE,
     NOTHING_NEEDED,
-    SHIFTED,
     Compared,
     ComparedRow,
     Mechanism,
@@ -57,7 +56,7 @@ from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Summary
-from puffer_frames.scales.cautions import LARGER, MOVED, beyond_bounds, warn_of_useless
+from puffer_frames.scales.cautions import LARGER, warn_of_useless
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import ANY_LAW, POPULATION
 from puffer_frames.scales.drift import joint_leanings, leanings, strata_leanings
@@ -249,19 +248,17 @@ class FittedNoise(NoiseFit):
             raise ArgumentError(
                 "publish", rule="given with a channel", got=repr(asked.publish[0]), hint="Leave it out."
             )
-        for name in asked.bounds.keys() & self.scales:
-            share, away = beyond_bounds(self.summaries[name], asked.bounds[name])
-            if share > MOVED:
-                warn(
-                    WideNoiseWarning(
-                        (name,),
-                        f"about {share:.2%} of the values of {{columns}} lie beyond the bounds that noisy values are "
-                        f"clipped to, by {away:.3g} on average: up to so much is added to their error, and plan and "
-                        "certificate have that of the noise alone",
-                        hint="Give Layout(clip=...) the bounds of the values before the noise, or leave it out.",
-                        reason="clip",
-                    )
+        for name, (share, away) in self.moved_beyond(asked.bounds).items():
+            warn(
+                WideNoiseWarning(
+                    (name,),
+                    f"about {share:.2%} of the values of {{columns}} lie beyond the bounds that noisy values are "
+                    f"clipped to, by {away:.3g} on average: up to so much is added to their error, and plan and "
+                    "certificate have that of the noise alone",
+                    hint="Give Layout(clip=...) the bounds of the values before the noise, or leave it out.",
+                    reason="clip",
                 )
+            )
 
     def originals(self, rows: CompleteRows, /) -> Mapping[str, FloatArray] | None:
         """The values of each column before the noise, as the noise is added to them."""
@@ -389,7 +386,7 @@ def warn_of_wide_noise(plan: NoiseFit, /) -> None:
                 reason="mechanism",
             )
         )
-    if lost := {name: share for name, share in plan.lost_shares().items() if share > SHIFTED and name not in useless}:
+    if lost := plan.shifted_remaps():
         warn(
             WideNoiseWarning(
                 tuple(lost),

@@ -16,7 +16,7 @@ from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import is_frame, open_table
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.numbers.arguments import Target
-from puffer_frames.numbers.presentation import Printed, Rows, odds_text, plain, shown, shown_names
+from puffer_frames.numbers.presentation import Printed, Rows, at_most, odds_text, plain, shown, shown_names
 from puffer_frames.numbers.rounding import as_written, sum_as_written, up, up_as_written
 from puffer_frames.papers.catalogue import BOUNDED, MIXTURES, PUBLISHED_FOR
 from puffer_frames.priors.pairs import Pairs, by_column, check_pairs, pairs_within
@@ -67,6 +67,8 @@ _ROUNDING = 1 + 1e-6
 """What rounding may change of a loss."""
 _IN_STRATA = " in each stratum"
 """Noise for ranges there is for the range of a stratum."""
+_DIGITS = 6
+"""Digits of a bound in its title, which is rounded up."""
 _CHAIN = "each release was refined by the next one: together they guarantee what the last one does"
 Release: TypeAlias = Certificate | NativeFrame
 """A certificate, or a released frame with one."""
@@ -97,10 +99,11 @@ class Composition(Printed):
     """What the releases protect, in the words of their certificates; several where batches differ."""
 
     def _shown(self) -> tuple[str, Rows]:
-        pure = "pure" if not self.delta else f"delta = {plain(self.delta)}"
-        title = f"{self.releases} releases together: epsilon = {plain(self.epsilon)}, {pure}"
+        epsilon, delta = (at_most(bound, digits=_DIGITS)[0] for bound in (self.epsilon, self.delta))
+        pure = "pure" if not delta else f"delta = {plain(delta)}"
+        title = f"{self.releases} releases together: epsilon = {plain(epsilon)}, {pure}"
         whose = f"all rows of one {shown(self.unit)}" if self.unit else "one record"
-        meaning = odds_text(f"all released values of {whose} together", epsilon=self.epsilon, delta=self.delta)
+        meaning = odds_text(f"all released values of {whose} together", epsilon=epsilon, delta=delta)
         if self.given:
             meaning += f", beyond what {shown_names(self.given)} tells"
         under = ", ".join(self.beliefs) or "any law within the ranges of the columns" + _IN_STRATA * bool(self.given)
