@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence, Sized
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
 from os import PathLike
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -101,6 +101,21 @@ def described(value: object, /) -> str:
 def is_array(value: object, /) -> bool:
     """Whether it is an array, a column or a frame: what it holds belongs into no message."""
     return hasattr(value, "__array__") and not isinstance(value, np.generic)
+
+
+def own(given: Any, /) -> Any:
+    """What a caller gave, for a record to keep: lists, mappings and arrays may be changed later, these copies not."""
+    if isinstance(given, Mapping):
+        return {key: own(entry) for key, entry in given.items()}
+    if isinstance(given, (list, set, Iterator)):
+        return tuple(map(own, given))
+    return given.copy() if isinstance(given, np.ndarray) else given
+
+
+def keep_own(record: object, *names: str) -> None:
+    """Give a frozen record copies of its own in these fields."""
+    for name in names:
+        object.__setattr__(record, name, own(getattr(record, name)))
 
 
 def as_path(path: object, /) -> Path:

@@ -284,6 +284,16 @@ def test_from_the_table():
     assert isinstance(certificate_of(first), Certificate)
 
 
+def test_rows_that_lack_a_value_are_left_out_of_the_table(tmp_path):
+    frame = PEOPLE.assign(score=PEOPLE["score"].where(PEOPLE.index > 30))
+    book = Ledger(tmp_path / "releases.jsonl", limit=1.0)
+    both = [release(frame=frame, nulls="drop", ledger=book, about={"dataset": "people"}) for _ in "12"]
+    found = compose(both, frame=frame).epsilon
+    assert 0.3 < found == compose(both, frame=frame.dropna()).epsilon == book.total(frame=frame).epsilon
+    with pytest.raises(CalibrationError, match="another number of rows"):
+        compose(both, frame=PEOPLE)
+
+
 @pytest.mark.parametrize(
     ("releases", "frame", "match"),
     [

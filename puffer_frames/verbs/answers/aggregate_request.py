@@ -17,6 +17,7 @@ from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds, check_bounds
 from puffer_frames.noise.totals import COLUMNS
 from puffer_frames.numbers.arguments import Target, check_flag, check_word
+from puffer_frames.priors.pairs import listed_pairs
 from puffer_frames.priors.prior import FloatArray
 from puffer_frames.scales.choice import check_calibration
 from puffer_frames.scales.learned import POPULATION, LearnedBelief, Population
@@ -78,7 +79,7 @@ class AggregateRequest:
         queries = check_queries(arguments.query, protect=protect, divisor=arguments.divisor)
         added = check_word(arguments.contribution, "contribution", ("rows", "draw")) == "rows"
         added = added and arguments.unit is not None  # a row is a unit's only one
-        given = arguments.pairs
+        given = listed_pairs(arguments.pairs)
         pairs = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else given
         names = {
             "unit": () if arguments.unit is None else as_name(arguments.unit, labels, role="unit"),
