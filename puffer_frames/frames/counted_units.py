@@ -390,7 +390,7 @@ class _Found:
 
     def rows(self, asked: UnitColumns, groups: list[str], /) -> UnitRows:
         """In the order of the names of the units, or of the first of some that add the same."""
-        values = self._floats(asked)
+        values, moved = self._floats(asked)
         names, order = self._in_order(asked, groups, values)
         held, starts = rows_of(order, np.append(0, np.cumsum(self.sizes)))
         group_names, group_of = self._groups(asked, groups)
@@ -402,17 +402,18 @@ class _Found:
             groups=group_names,
             group_of=group_of[order],
             often=self.often[order],
+            moved=moved,
         )
 
-    def _floats(self, asked: UnitColumns) -> FloatArray:
+    def _floats(self, asked: UnitColumns) -> tuple[FloatArray, float]:
         if asked.value is None:
-            return np.zeros(self.times.size)
+            return np.zeros(self.times.size), 0.0
         values, counts = self.values, self.times * np.repeat(self.often, self.sizes)
         missing = self.count - int(counts.sum())
         if missing:
             values, counts = values.extend_constant(None, 1), np.append(counts, missing)
         floats = to_floats(nw.from_native(values, series_only=True), counts, name=asked.value, role="value")
-        return floats.clip(asked.low, asked.high)
+        return asked.clipped(floats, counts)
 
     def _in_order(self, asked: UnitColumns, groups: list[str], values: FloatArray) -> tuple[list[Secret], IndexArray]:
         if asked.unit is not None:

@@ -8,11 +8,12 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, ColumnTypeError
 from puffer_frames.frames.columns import check_labelled
 from puffer_frames.frames.roles import check_labels
-from puffer_frames.priors.prior import IndexArray, Secret
+from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,13 @@ class UnitColumns:
     def all(self) -> tuple[str, ...]:
         """All columns."""
         return (*self.labels, *([] if self.value is None else [self.value]))
+
+    def clipped(self, values: FloatArray, rows: NDArray[Any], /) -> tuple[FloatArray, float]:
+        """Values within the bounds, and the share of the rows that are beyond them; so many rows have each value."""
+        if self.value is None or not values.size:
+            return values, 0.0
+        beyond = (values < self.low) | (values > self.high)
+        return values.clip(self.low, self.high), float(rows[beyond].sum() / rows.sum())
 
 
 def check_unit(dtype: nw.dtypes.DType, what: str, /) -> None:

@@ -154,12 +154,13 @@ class LossLaw:
         places = np.floor(logs / step)
         beyond = logs - places * step
         shares = (np.exp(-beyond) * np.expm1(beyond - step), np.expm1(-beyond))  # of both neighbours, [x e^-l] kept
-        slots = (places - places.min(initial=0)).astype(np.intp)
+        first = int(places.min()) if places.size else 0
+        slots = (places - first).astype(np.intp)
         found = np.zeros(int(slots.max(initial=0)) + 2)
         for side, share in enumerate(shares):
             found += np.bincount(slots + side, weights=masses * share / math.expm1(-step), minlength=found.size)
         found *= 1 + UNIT_ROUNDOFF * (masses.size + 32)
-        return cls(step=step, first=int(places.min(initial=0)), masses=found, infinite=infinite)._trimmed()
+        return cls(step=step, first=first, masses=found, infinite=infinite)._trimmed()
 
     def rows(self, count: int, /) -> LossLaw:
         """The law of the loss of `count` independent rows."""

@@ -16,7 +16,7 @@ from puffer_frames.frames.null_values import NullValuesArgument
 from puffer_frames.frames.roles import RowOrder
 from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.postprocessing import BoundsArgument
-from puffer_frames.numbers.arguments import by_name, check_flag, check_word, described, is_array
+from puffer_frames.numbers.arguments import by_name, check_flag, check_word, described, is_array, keep_own
 from puffer_frames.priors.summary import Level
 from puffer_frames.scales.learned import Belief, LearnedBelief
 from puffer_frames.scales.repeats import Unit
@@ -230,6 +230,7 @@ class Layout:
     refine_key: str | Path | None = None
 
     def __post_init__(self) -> None:
+        keep_own(self, "keep", "clip", "publish")
         check_flag(self.shuffle, "shuffle")
         check_flag(self.round, "round")
         check_publish(self.publish)

@@ -33,7 +33,7 @@ from puffer_frames.noise.postprocessing import Bounds, check_bounds, in_words
 from puffer_frames.numbers.arguments import Target, by_name, check_count, check_flag, check_word
 from puffer_frames.numbers.presentation import values_text
 from puffer_frames.papers.catalogue import BOUNDED, KANTOROVICH, PUBLISHED_FOR
-from puffer_frames.priors.pairs import Pairs, by_column
+from puffer_frames.priors.pairs import Pairs, by_column, listed_pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import OTHER, JointCounts, Level, LevelCounts, Summary
 from puffer_frames.scales.beliefs import read_beliefs
@@ -297,7 +297,7 @@ class Request:
             labels=(),
             repeats=Repeats(releases=check_count(arguments.releases, "releases", at_least=1, at_most=MOST_REPEATS)),
             target=target,
-            pairs=arguments.pairs,
+            pairs=listed_pairs(arguments.pairs),
             beliefs=[with_nulls(entry, codes) if is_frame(entry) else entry for entry in beliefs],
             nulls=check_word(arguments.nulls, "nulls", ("raise", "drop", "level")),
             null_values=codes,

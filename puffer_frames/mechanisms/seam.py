@@ -456,6 +456,10 @@ class Fitted(ABC, Generic[S]):
     def measure(self, seen: S, /) -> Batch:
         """The loss under the frequencies of other rows; raises CalibrationError for a secret that is not known."""
 
+    def warn_of_others(self, seen: S, rows: CompleteRows, /) -> None:
+        """Warn of other rows whose values a release moves."""
+        return
+
     @abstractmethod
     def findings(self, seen: S, rows: CompleteRows, /) -> list[Finding]:
         """What there is to say of other rows."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
@@ -116,6 +116,21 @@ def by_name(given: Mapping[Any, Entry], role: str, /) -> dict[str, Entry]:
 def is_array(value: object, /) -> bool:
     """Whether it is an array, a column or a frame: what it holds belongs into no message."""
     return hasattr(value, "__array__") and not isinstance(value, np.generic)
+
+
+def own(given: Any, /) -> Any:
+    """What a caller gave, for a record to keep: lists, mappings and arrays may be changed later, these copies not."""
+    if isinstance(given, Mapping):
+        return {key: own(entry) for key, entry in given.items()}
+    if isinstance(given, (list, set, Iterator)):
+        return [own(entry) for entry in given]  # a tuple may be the label of one column
+    return given.copy() if isinstance(given, np.ndarray) else given
+
+
+def keep_own(record: object, *names: str) -> None:
+    """Give a frozen record copies of its own in these fields."""
+    for name in names:
+        object.__setattr__(record, name, own(getattr(record, name)))
 
 
 def as_path(path: object, /) -> Path:

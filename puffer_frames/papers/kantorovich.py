@@ -119,6 +119,10 @@ def relaxed_scale(
     return check_found(max(_relaxed(priors[a], priors[b], epsilon) for a, b in listed))
 
 
+_LEAST = 1e-280
+"""Below it the numbers near a root may be too few for a search: the larger scale of `kantorovich_scale` is taken."""
+
+
 def _relaxed(p: Prior, q: Prior, epsilon: float) -> float:
     top = divide_up(w_infinity(p, q), epsilon)
     plan = transport_plan(p.at_middles(), q.at_middles())
@@ -135,7 +139,7 @@ def _relaxed(p: Prior, q: Prior, epsilon: float) -> float:
         means = [np.bincount(side, grown) / np.bincount(side, plan[:, 2]) for side in sides]
         return min(math.log(max(float(mean.max()) for mean in means)), 1e3) - epsilon + slack
 
-    if excess(top) > 0:
+    if excess(top) > 0 or top < _LEAST:
         return top
     low = top
     while excess(low) <= 0:

@@ -7,13 +7,23 @@ from difflib import get_close_matches
 from itertools import combinations
 from typing import Any, Literal, TypeAlias, cast
 
+import numpy as np
+
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.numbers.arguments import is_array
 from puffer_frames.priors.prior import Prior, Secret, check_priors
 
 Pair: TypeAlias = tuple[Secret, Secret]
 Pairs: TypeAlias = Literal["all"] | tuple[Pair, ...]
 ProtectedPairs: TypeAlias = Pairs | Literal["each"]
 """Pairs, or the word for every pair of values of each secret column by itself."""
+
+
+def listed_pairs(pairs: Any, /) -> Any:
+    """Pairs that can be read more than once and are not the caller's, of an array as plain numbers and texts."""
+    if is_array(pairs):
+        return np.asarray(pairs).tolist()
+    return list(pairs) if isinstance(pairs, Iterable) and not isinstance(pairs, (str, Mapping)) else pairs
 
 
 def check_pairs(

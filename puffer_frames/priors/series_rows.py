@@ -162,6 +162,8 @@ class UnitRows:
     """Number of the group of each unit."""
     often: IndexArray
     """How many units each entry stands for, shape (units,)."""
+    moved: float = 0.0
+    """Share of the rows whose value was clipped."""
 
     @classmethod
     def of(
@@ -175,6 +177,7 @@ class UnitRows:
         groups: Sequence[tuple[Secret, ...]],
         group_of: IndexArray,
         often: IndexArray,
+        moved: float,
     ) -> UnitRows:
         """From values of which some neighbours may be equal, ascending within a unit."""
         fresh = np.ones(values.size, dtype=bool)
@@ -185,13 +188,28 @@ class UnitRows:
             values, times = values[places], np.add.reduceat(times, places)
             starts = np.searchsorted(places, starts)
         return cls(
-            units=units, values=values, times=times, starts=starts, groups=groups, group_of=group_of, often=often
+            units=units,
+            values=values,
+            times=times,
+            starts=starts,
+            groups=groups,
+            group_of=group_of,
+            often=often,
+            moved=moved,
         )
 
     @property
     def sizes(self) -> IndexArray:
         """The number of rows of each unit, shape (units,)."""
         return np.add.reduceat(self.times, self.starts[:-1])
+
+    def totals(self, *, added: bool) -> tuple[FloatArray, FloatArray]:
+        """The sum of each group up to rounding, and its count: of rows, or of units with the mean of their rows."""
+        unit = np.repeat(np.arange(len(self.units)), np.diff(self.starts))
+        weights = self.times * self.often[unit] / (1 if added else self.sizes[unit])
+        group, groups = self.group_of[unit], len(self.groups)
+        found = [np.bincount(group, each, groups).astype(np.float64) for each in (weights * self.values, weights)]
+        return found[0], found[1]
 
     @property
     def count(self) -> int:

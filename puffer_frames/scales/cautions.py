@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 
 import numpy as np
@@ -26,8 +26,10 @@ _OFTEN, _OFTEN_SHARE, _MOST_SHARE, _FEW_SHARE = 5, 0.001, 0.5, 0.2
 beside a scale, of which a value may just be missing."""
 _MOST_CODES = 3
 """Codes at one end, such as 997, 998 and 999."""
-MOVED, _LOOKED_AT = 0.01, 1 << 16
-"""Share of the rows beyond a domain that may be there unsaid; so many rows are looked at."""
+MOVED, _BEYOND, _LOOKED_AT = 0.01, 0.1, 1 << 16
+"""Share of the rows beyond a domain that may be there unsaid, and beyond the range of the table of a plan, which later
+rows exceed by chance; so many rows are looked at."""
+WIDEN = "Widen the domain to what anybody knows of the column."
 _TAIL, _FEWEST_VALUES = 0.01, 5
 """Share of the other rows that may lie far out, too; different values that the others have, at least."""
 
@@ -171,23 +173,41 @@ def moved_text(share: float | None, /) -> str:
     return f"values beyond the domain are moved to its ends{most}; all errors here are those of the moved values"
 
 
-def warn_of_moved(rows: CompleteRows, summaries: Mapping[str, Summary], domain: Mapping[str, Bounds], /) -> None:
-    """Warn of a domain that many values are beyond: they are moved, and every stated error is of the moved ones."""
-    for name, (low, high) in domain.items():
-        if name in summaries and share_at_ends(summaries[name], (low, high)) <= MOVED:
+def warn_of_moved(
+    rows: CompleteRows,
+    summaries: Mapping[str, Summary],
+    bounds: Mapping[str, Bounds],
+    /,
+    *,
+    ranged: Collection[str] = (),
+) -> None:
+    """Warn of a domain, or of the range of the table of a plan for the `ranged` columns, that many values are beyond:
+    they are moved, and every stated error is of the moved ones.
+    """
+    for name, (low, high) in bounds.items():
+        most = _BEYOND if name in ranged else MOVED
+        if name in summaries and share_at_ends(summaries[name], (low, high)) <= most:
             continue
         entries = rows.entries([name], _LOOKED_AT)[name]
         values = entries.values[~np.isnan(entries.values)] if isinstance(entries, Numbered) else np.zeros(0)
         moved = float(np.mean((values < low) | (values > high))) if values.size else 0.0
-        if moved > MOVED:
-            warn(
-                SuspectValuesWarning(
-                    f"the domain of the public column {name!r}",
-                    f"leaves about {moved:.2%} of the rows outside, whose values are moved to its ends: the errors "
-                    "that plan and certificate state are those of the moved values",
-                    hint="Widen the domain to what anybody knows of the column.",
-                )
-            )
+        if moved > most and name in ranged:
+            hint = "Look at the unit of the column, or make a plan from these rows."
+            warn_of_share(f"the range of the public column {name!r} in the plan", moved, hint=hint)
+        elif moved > most:
+            warn_of_share(f"the domain of the public column {name!r}", moved)
+
+
+def warn_of_share(what: str, moved: float, /, *, by: str = "plan and certificate", hint: str = WIDEN) -> None:
+    """Warn of bounds, and of the share of the rows whose values are moved to them."""
+    warn(
+        SuspectValuesWarning(
+            what,
+            f"leaves about {moved:.2%} of the rows outside, whose values are moved to its ends: the errors that {by} "
+            "state are those of the moved values",
+            hint=hint,
+        )
+    )
 
 
 def warn_of_strange(columns: Mapping[str, float], /) -> None:
@@ -301,6 +321,20 @@ def _far(values: FloatArray, counts: NDArray[np.int64]) -> int:
         if bulk.size >= _FEWEST_VALUES and values[-1 if is_scale else -codes] - bulk[-1] >= bulk[-1] - bulk[0]:
             return codes
     return 0
+
+
+def warn_of_noisy_answers(queries: Mapping[str, tuple[int, int]], /) -> None:
+    """Warn of answers that are smaller than their mean absolute noise: how many of how many groups, per query."""
+    for query, (small, groups) in queries.items():
+        where = "" if groups == 1 else f" in {small:,} of {groups:,} groups"
+        warn(
+            WideNoiseWarning(
+                [query],
+                f"the noise of the answer {{columns}} is larger on average than the answer itself{where}",
+                hint="Ask for a larger epsilon, or for fewer answers at once.",
+                reason="answer",
+            )
+        )
 
 
 LARGER = "Ask for a larger epsilon, or leave the column out."

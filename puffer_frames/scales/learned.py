@@ -14,7 +14,7 @@ import numpy as np
 from puffer_frames.errors import ArgumentError, short_traceback
 from puffer_frames.loss.engine import Laws
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.numbers.arguments import as_float
+from puffer_frames.numbers.arguments import as_float, keep_own
 from puffer_frames.priors.law_set import LawSet, confidence_left, rank_band
 from puffer_frames.priors.prior import Prior, Secret, middles, observed_priors
 from puffer_frames.priors.summary import Counts, extent_of, in_wider_cells
@@ -177,6 +177,7 @@ class Contamination(LearnedBelief):
     share: str | float | Mapping[Secret, float] = ROOT
 
     def __post_init__(self) -> None:
+        keep_own(self, "share")
         shares = list(self.share.values()) if isinstance(self.share, Mapping) else [self.share]
         for share in shares:
             if not (isinstance(share, str) and share == ROOT and share is self.share) and not _is_share(share):

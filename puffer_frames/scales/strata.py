@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from puffer_frames.errors import short_traceback
 from puffer_frames.loss.outcome import Bracket, Verification
-from puffer_frames.numbers.arguments import check_count, check_flag, check_word
+from puffer_frames.numbers.arguments import check_count, check_flag, check_word, keep_own
 from puffer_frames.priors.summary import Level
 from puffer_frames.scales.choice import Choice
 
@@ -64,6 +64,7 @@ class Strata:
     merge: bool = False
 
     def __post_init__(self) -> None:
+        keep_own(self, "columns")
         check_flag(self.merge, "merge")
         check_word(self.scale, "scale", ("each", "one"))
         check_count(self.minimum, "minimum", at_least=1)

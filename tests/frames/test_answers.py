@@ -1,6 +1,7 @@
 """Aggregates and histograms on every kind of frame: the same numbers for the same key, dtypes of labels kept."""
 
 import datetime
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -148,7 +149,7 @@ def test_other_columns_may_have_the_names_of_answers():
 def test_answers_are_the_totals_plus_noise():
     """With every unit of one row, the sum is that of the rows; the noise has the stated error."""
     frame = pd.DataFrame({"who": range(500), "what": np.tile(np.arange(50.0), 10), "group": np.arange(500) // 50})
-    asked = {"unit": "who", "value": "what", "by": "group", "epsilon": 1.0}
+    asked = {"unit": "who", "value": "what", "by": "group", "epsilon": 1.0, "domain": (0, 49)}
     table = pd.concat([frame.puffer.aggregate(**asked, rng=k) for k in range(40)])
     assert len(table) == 400
     errors = table["answer"] - 1225
@@ -187,10 +188,35 @@ def test_every_row_is_a_unit_without_one():
         for query in ("sum", "mean"):
             released = frame.puffer.aggregate(**asked, query=query)
             assert released["scale"].iloc[0] == pytest.approx(16 * (1 + (query == "mean")), rel=1e-7)
-    with pytest.raises(ArgumentError, match="tell the largest value of the table"):
-        frame.puffer.aggregate(value="what", epsilon=0.5)
+    asked = {"value": "what", "domain": (0, 8), "epsilon": 0.5}
+    for laws in ("empirical", "gaussian"):  # units of one row each are rows
+        numbered = frame.assign(who=[7, 8, 9]).puffer.aggregate(unit="who", laws=laws, **asked)
+        assert numbered["scale"].iloc[0] == frame.puffer.aggregate(laws=laws, **asked)["scale"].iloc[0]
+    for unit in (None, "who"):
+        with pytest.raises(ArgumentError, match="tell the largest value of the table"):
+            frame.assign(who=[7, 8, 9]).puffer.aggregate(unit=unit, value="what", epsilon=0.5)
     assert frame.puffer.aggregate(query="count", epsilon=0.5)["scale"].iloc[0] == pytest.approx(2, rel=1e-7)
     assert frame.puffer.aggregate(value="what", epsilon=0.5, protect="replacement")["scale"].iloc[0] == pytest.approx(8)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars-lazy", "duckdb"])
+def test_a_domain_that_moves_values_and_noise_above_the_answer(kind):
+    """Warnings are for the curator alone: the certificate has the same sentences without them."""
+    data = {"who": [k // 2 for k in range(40)], "what": [float(k) for k in range(40)]}
+    frame = build_frame(kind, data)
+    asked = {"unit": "who", "value": "what", "query": ("sum", "count"), "epsilon": 10.0}
+    with pytest.warns(puffer_frames.SuspectValuesWarning, match=r"value column 'what' leaves about 25.00% of the rows"):
+        puffer_frames.aggregate(frame, domain=(0, 29), **asked)
+    with pytest.warns(puffer_frames.WideNoiseWarning) as told:
+        found = puffer_frames.aggregate(frame, **asked | {"epsilon": 0.01})
+    assert [(one.message.columns, one.message.reason) for one in told] == [(("sum",), "answer"), (("count",), "answer")]
+    assert certificate_of(found).warnings == ()
+    town = build_frame(kind, data | {"town": [k // 4 for k in range(40)]})
+    with pytest.warns(puffer_frames.WideNoiseWarning, match="'count' is larger on average .* in 10 of 10 groups"):
+        puffer_frames.aggregate(town, unit="who", by="town", query="count", epsilon=0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        puffer_frames.aggregate(frame, domain=(0, 39), **asked)
 
 
 def test_sum_and_count_share_epsilon():
@@ -214,7 +240,9 @@ def test_counts_that_cannot_change_and_means_by_counts_below_0():
     frame = pd.DataFrame({"who": ["a"], "what": [1.0]})
     counts, means = zip(
         *(
-            frame.puffer.aggregate(unit="who", value="what", query="mean", epsilon=0.1, rng=k)["answer"].iloc[1:]
+            frame.puffer.aggregate(unit="who", value="what", query="mean", epsilon=0.1, domain=(0, 1), rng=k)[
+                "answer"
+            ].iloc[1:]
             for k in range(40)
         ),
         strict=True,

@@ -267,6 +267,20 @@ def test_a_domain_that_many_values_are_beyond(kind, mechanism):
     assert met(build_frame(kind, {"sex": SEX, "age": ends}), **asked, domain={"age": (20, 64)}) == []
 
 
+def test_later_rows_that_a_plan_moves_to_its_range():
+    """In another unit all values of a batch come out as one, and the rows lose nothing."""
+    frame = pd.DataFrame({"sex": SEX, "age": AGE + (SEX == "m")})
+    plan = puffer_frames.calibrate(frame, secret="sex", public="age", epsilon=1, beliefs="population")
+    public = puffer_frames.calibrate(frame, secret="sex", public="age", epsilon=1, domain={"age": (0, 100)})
+    later = frame.sample(200, random_state=1, ignore_index=True)
+    for each, of in ((plan, "range of the public column 'age' in the plan"), (public, "domain of the public column")):
+        with pytest.warns(SuspectValuesWarning, match=f"{of}.* leaves about 100.00% of the rows outside"):
+            each.release(later.assign(age=later["age"] * 100), allow_other_frame=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plan.release(later.assign(age=later["age"] + 1), allow_other_frame=True)
+
+
 @pytest.mark.parametrize("mechanism", ["noise", "channel"])
 def test_plan_and_certificate_say_that_the_errors_are_of_moved_values(mechanism):
     frame = pd.DataFrame({"sex": SEX, "age": AGE + 5 * (SEX == "m")})

@@ -9,6 +9,7 @@ from puffer_frames.core import Prior, pure_loss, smallest_scale
 from puffer_frames.papers import (
     bernoulli_exact_scale,
     bernoulli_neighbour_scale,
+    kantorovich_scale,
     relaxed_scale,
 )
 
@@ -76,6 +77,8 @@ def test_means_over_the_plan_in_both_orders():
         laws = {"p": Prior.bernoulli(p), "q": Prior.bernoulli(q)}
         assert relaxed_scale(laws, epsilon=epsilon) == pytest.approx(lemma_6, rel=1e-9)
     assert relaxed_scale({"s": users["p"], "t": users["p"]}, epsilon=1) == 0
+    tiny = {s: Prior.empirical(np.array(v) * 2.0**-1060) for s, v in {"p": [1, 3, 4], "q": [2, 4, 6]}.items()}
+    assert relaxed_scale(tiny, epsilon=0.05) == kantorovich_scale(tiny, epsilon=0.05) > 0
 
 
 def test_bernoulli_closed_form_equals_the_search_on_any_two_values():

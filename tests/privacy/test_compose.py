@@ -244,7 +244,7 @@ def within():
         (lambda: [bounded(), of_other_rows()], "a plan of other rows"),
         (lambda: [bounded(), release(beliefs=("only", APART))], "observed frequencies"),
         (lambda: [bounded(about={"dataset": "1"}), bounded(about={"dataset": "2"})], "different data sets"),
-        (lambda: [aggregate(PEOPLE.assign(unit=range(ROWS)), unit="unit", value="score", epsilon=1.0)] * 2, "a table"),
+        (lambda: [aggregate(PEOPLE, value="score", domain=(0, 6), epsilon=1.0)] * 2, "a table"),
     ],
 )
 def test_refused(releases, match):
@@ -282,6 +282,16 @@ def test_from_the_table():
     assert "epsilon = " in str(found)
     assert compose([first, second], frame=pl.DataFrame(PEOPLE)).epsilon == found.epsilon
     assert isinstance(certificate_of(first), Certificate)
+
+
+def test_rows_that_lack_a_value_are_left_out_of_the_table(tmp_path):
+    frame = PEOPLE.assign(score=PEOPLE["score"].where(PEOPLE.index > 30))
+    book = Ledger(tmp_path / "releases.jsonl", limit=1.0)
+    both = [release(frame=frame, nulls="drop", ledger=book, about={"dataset": "people"}) for _ in "12"]
+    found = compose(both, frame=frame).epsilon
+    assert 0.3 < found == compose(both, frame=frame.dropna()).epsilon == book.total(frame=frame).epsilon
+    with pytest.raises(CalibrationError, match="another number of rows"):
+        compose(both, frame=PEOPLE)
 
 
 @pytest.mark.parametrize(

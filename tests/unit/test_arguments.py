@@ -14,10 +14,12 @@ import puffer_frames
 from puffer_frames import (
     Certificate,
     Channel,
+    Contamination,
     Layout,
     Noise,
     PufferTransformer,
     Stable,
+    Strata,
     calibrate,
     certificate_of,
     load_plan,
@@ -310,3 +312,29 @@ def test_a_column_that_is_named_twice(role):
     }[role]
     with pytest.raises(ArgumentError, match="must be a mapping with one entry for each column; got two for one column"):
         puffer_frames.privatize(frame, secret="sex", public=[1, "y"], epsilon=1.0, **asked)
+
+
+def test_records_keep_what_they_were_given():
+    """A name that is appended to the list of kept columns later is not released."""
+    names, bounds, shares, costs = ["town"], {"score": [0, 6]}, {"a": 0.1}, np.eye(2)
+    kept = [
+        Layout(keep=names, clip=bounds, publish=["levels"]),
+        Strata(names),
+        Noise(weights=shares),
+        Channel(radius=shares),
+        Contamination(shares),
+    ]
+    before, channel = repr(kept), Channel(cost=costs)
+    names.append("note")
+    bounds["score"][1], bounds["visits"], shares["a"], costs[:] = 9, [0, 1], 0.9, 3
+    assert repr(kept) == before
+    assert (channel.cost == np.eye(2)).all()
+    assert kept[0].keep == ["town"]
+
+
+@pytest.mark.parametrize("kind", [np.array, pd.DataFrame, iter])
+def test_pairs_as_an_array(kind):
+    frame = pd.DataFrame({"s": list("abc") * 40, "x": [k * k % 7 + k % 3 for k in range(120)]})
+    frame = frame.sample(frac=1, random_state=0, ignore_index=True)
+    plan = calibrate(frame, secret="s", public="x", epsilon=1.0, pairs=kind([["a", "b"], ["a", "c"]]))
+    assert certificate_of(plan.release(frame)).pairs == (("a", "b"), ("a", "c"))

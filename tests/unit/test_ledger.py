@@ -72,7 +72,7 @@ RELEASES = {
     "a plan of labels": lambda where: by_plan(where, public="hobby"),
     "a kept index": lambda where: release(where, PEOPLE.set_index("name"), layout=Layout(index="keep")),
     "sums": lambda where: PEOPLE.puffer.aggregate(
-        unit="name", value="visits", query=("sum", "count"), epsilon=1.0, about=NAMED, ledger=where
+        unit="name", value="visits", query=("sum", "count"), epsilon=1.0, domain=(0, 9), about=NAMED, ledger=where
     ),
     "counts": day,
 }

@@ -54,6 +54,15 @@ def test_two_rows_of_points_and_a_coarser_lattice():
         assert coarser.hockey_stick(epsilon) >= law.hockey_stick(epsilon) * (1 - 1e-12)
 
 
+def test_a_narrow_loss_far_from_zero_needs_few_points():
+    """Next to no noise can leave one log-ratio: the lattice is then fine, and begins at the lowest of its points."""
+    logs, masses = [0.036, 0.036 + 2e-10], [0.5, 0.5]
+    law = LossLaw.of_cells(of_points(logs, masses), epsilon=1.0)
+    assert law.masses.size < 1000
+    exact = exactly(np.add.outer(logs, logs).ravel(), np.outer(masses, masses).ravel(), 0.05)
+    assert exact <= law.rows(2).hockey_stick(0.05) <= exact * (1 + 1e-9)
+
+
 @pytest.mark.parametrize("rows", [2, 30, 1000])
 def test_the_quick_bound_is_one(rows):
     law = LossLaw.of_cells(of_points([-0.02, 0.0, 0.021], [0.3, 0.4, 0.3], beyond=1e-9), epsilon=1.0)
@@ -107,6 +116,14 @@ def test_a_plan_for_all_rows_of_a_unit():
     table = plan.robustness().set_index("belief")
     assert table.loc["empirical", "scale"] == pytest.approx(plan.scale, rel=1e-6)
     assert table.loc["empirical", "loss"] <= 1e-5
+
+
+def test_a_secret_without_a_rare_value_of_the_others():
+    counts = {("a", 0): 27, ("a", 7): 1, ("b", 0): 20, ("b", 7): 4, ("c", 0): 22}
+    frame = pd.DataFrame([row for row, often in counts.items() for _ in range(often)], columns=["s", "x"])
+    frame["u"] = np.arange(len(frame)) // 2
+    plan = calibrate(frame, **(ASKED | {"epsilon": 2.5, "delta": 0.02}))
+    assert 0.0199 < plan.verified["empirical"].hockey_stick.upper <= 0.02
 
 
 def test_two_planned_releases_of_all_rows():

@@ -42,7 +42,7 @@ def read_units(frame: Frame, asked: UnitColumns, /) -> UnitRows:
     check_rows(len(frame))
     complete = frame if asked.nulls == "raise" else complete_rows(frame, asked.all)
     n = len(complete)
-    values = np.zeros(n) if asked.value is None else _values(complete, asked.value).clip(asked.low, asked.high)
+    values, moved = asked.clipped(np.zeros(n) if asked.value is None else _values(complete, asked.value), np.ones(n))
     if asked.unit is None:
         codes, units = np.arange(n), list[Secret](range(n))
     else:
@@ -50,7 +50,9 @@ def read_units(frame: Frame, asked: UnitColumns, /) -> UnitRows:
     order, starts = by_unit(codes, values, units=len(units))
     groups, group_of = _groups(complete, asked.by, order, starts)
     times, often = np.ones(n, dtype=np.intp), np.ones(len(units), dtype=np.intp)
-    return UnitRows.of(units, values[order], starts, times=times, groups=groups, group_of=group_of, often=often)
+    return UnitRows.of(
+        units, values[order], starts, times=times, groups=groups, group_of=group_of, often=often, moved=moved
+    )
 
 
 def local_unit_sizes(

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, cast
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
 from puffer_frames.mechanisms.arguments import Options, check_merge
 from puffer_frames.noise.channel import MOST_NUMBERS
-from puffer_frames.numbers.arguments import as_float, check_flag, check_word, described
+from puffer_frames.numbers.arguments import as_float, check_flag, check_word, described, keep_own
 from puffer_frames.numbers.records import ELSEWHERE
 from puffer_frames.priors.prior import Secret
 
@@ -103,6 +103,7 @@ class Channel(Options):
     """In a plan file it is part of the request."""
 
     def __post_init__(self) -> None:
+        keep_own(self, "radius", "cost")
         if not (isinstance(self.radius, str) and self.radius == "auto") and not all(map(_is_share, self._shares())):
             raise ArgumentError(
                 "radius",

@@ -56,7 +56,7 @@ from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Summary
-from puffer_frames.scales.cautions import LARGER, warn_of_useless
+from puffer_frames.scales.cautions import LARGER, warn_of_moved, warn_of_useless
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import ANY_LAW, POPULATION
 from puffer_frames.scales.drift import joint_leanings, leanings, strata_leanings
@@ -231,6 +231,9 @@ class FittedNoise(NoiseFit):
 
     def rows_of(self, seen: RowsSeen, /) -> dict[Secret, int]:
         return seen.rows_of_secrets(len(self.request.secret), given=self.request.given is not None)
+
+    def warn_of_others(self, seen: RowsSeen, rows: CompleteRows, /) -> None:
+        warn_of_moved(rows, seen.summaries, self.clipped, ranged=self.clipped.keys() - self.request.domain.keys())
 
     def findings(self, seen: RowsSeen, rows: CompleteRows, /) -> list[Finding]:
         return findings_of(self, seen, rows.summaries({}) if self.clipped else seen.summaries)

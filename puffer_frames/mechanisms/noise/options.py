@@ -10,7 +10,7 @@ from puffer_frames.errors import short_traceback
 from puffer_frames.frames.columns import Name
 from puffer_frames.mechanisms.arguments import Options
 from puffer_frames.noise.families import NoiseArgument, noise_family
-from puffer_frames.numbers.arguments import check_flag
+from puffer_frames.numbers.arguments import check_flag, keep_own
 from puffer_frames.papers.catalogue import BOUNDED, check_theorem
 from puffer_frames.scales.beliefs import check_components
 from puffer_frames.scales.choice import check_calibration
@@ -82,6 +82,7 @@ class Noise(Options):
     remap: bool = False
 
     def __post_init__(self) -> None:
+        keep_own(self, "weights")
         family = noise_family(self.family, role="family")
         check_components(self.components, theorem=check_theorem(self.theorem, noise=family))
         check_calibration(self.calibration)

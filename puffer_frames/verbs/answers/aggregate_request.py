@@ -17,7 +17,9 @@ from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds, check_bounds
 from puffer_frames.noise.totals import COLUMNS
 from puffer_frames.numbers.arguments import Target, check_flag, check_word
+from puffer_frames.priors.pairs import listed_pairs
 from puffer_frames.priors.prior import FloatArray
+from puffer_frames.priors.series_rows import UnitRows
 from puffer_frames.scales.choice import check_calibration
 from puffer_frames.scales.learned import POPULATION, LearnedBelief, Population
 from puffer_frames.scales.units import LawsArgument
@@ -56,6 +58,8 @@ class AggregateRequest:
     laws: LawsArgument
     added: bool
     """Whether a unit adds all its rows."""
+    single: bool
+    """Whether each unit has one row: each row is one, or the rows say so."""
     domain: Bounds | None
     divisor: float | None
     calibration: str
@@ -78,7 +82,7 @@ class AggregateRequest:
         queries = check_queries(arguments.query, protect=protect, divisor=arguments.divisor)
         added = check_word(arguments.contribution, "contribution", ("rows", "draw")) == "rows"
         added = added and arguments.unit is not None  # a row is a unit's only one
-        given = arguments.pairs
+        given = listed_pairs(arguments.pairs)
         pairs = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else given
         names = {
             "unit": () if arguments.unit is None else as_name(arguments.unit, labels, role="unit"),
@@ -102,6 +106,7 @@ class AggregateRequest:
             values=check_values(pairs, domain, absence=absence) if declared else None,
             laws=_laws(arguments.laws, domain, added=added),
             added=added,
+            single=arguments.unit is None,
             domain=domain,
             divisor=arguments.divisor,
             calibration=check_calibration(arguments.calibration),
@@ -110,18 +115,27 @@ class AggregateRequest:
             allow_zero_noise=check_flag(arguments.allow_zero_noise, "allow_zero_noise"),
             drawing=Drawing.of(arguments),
         )
-        if not found.by_extremes or domain is None:
-            return found
-        return replace(found, values=tuple((end, None) for end in domain))
+        return found._at_extremes()
+
+    def _at_extremes(self) -> AggregateRequest:
+        if not self.by_extremes or self.domain is None:
+            return self
+        return replace(self, values=tuple((end, None) for end in self.domain))
+
+    def of_rows(self, rows: UnitRows, /) -> AggregateRequest:
+        """What is known when the rows were read; raises ArgumentError for units of one row without a domain."""
+        return replace(self, single=self.single or bool((rows.sizes == 1).all()))._at_extremes()
 
     def __post_init__(self) -> None:
         if self.by_extremes and self.domain is None:
             raise ArgumentError(
                 "domain",
-                rule="the public bounds of the value, where each row is a unit that may be absent",
+                rule="the public bounds of the value, where each "
+                + ("row is a unit that" if self.unit is None else "unit has one row and")
+                + " may be absent",
                 got="none",
-                hint="The scale is published, and would tell the largest value of the table. Write domain=(low, high), "
-                "or name a unit.",
+                hint="The scale is published, and would tell the largest value of the table. Write domain=(low, high)"
+                + (", or name a unit of several rows." if self.unit is None else " with what anybody knows of it."),
             )
         if self.protect == "presence" and self.unit is None and self.pairs != "all":
             raise ArgumentError(
@@ -168,8 +182,8 @@ class AggregateRequest:
     @property
     def by_extremes(self) -> bool:
         """Whether a row may be absent, and the largest value in the domain decides how much noise hides that."""
-        known = isinstance(self.laws, str) and self.laws == "empirical"
-        return self.protect == "presence" and self.unit is None and known and self.queries != ("count",)
+        known = isinstance(self.laws, str)  # of one row, also the Gaussian with its moments
+        return self.protect == "presence" and self.single and known and self.queries != ("count",)
 
     @property
     def by_law(self) -> bool:

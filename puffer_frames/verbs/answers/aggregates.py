@@ -28,7 +28,13 @@ from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
 from puffer_frames.priors.series_rows import UnitRows
-from puffer_frames.scales.cautions import warn_of_impossible, warn_of_weakness
+from puffer_frames.scales.cautions import (
+    MOVED,
+    warn_of_impossible,
+    warn_of_noisy_answers,
+    warn_of_share,
+    warn_of_weakness,
+)
 from puffer_frames.scales.choice import Choice, Proposal, choose
 from puffer_frames.scales.learned import LearnedBelief
 from puffer_frames.scales.units import (
@@ -228,14 +234,16 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
     table, several = open_table(frame), one_by_one(arguments)
     if several is not None:
         return _curve(table, several)
-    request = AggregateRequest.of(arguments, table.labels)
-    rows = table.read_units(request.columns)
+    request, rows = _read(AggregateRequest.of(arguments, table.labels), table)
     warn_of_weakness(request.target, rows=rows.count, of="units")
     choices = _choices(request, rows)
     impossible = units_ruled_out(rows, request.laws, added=request.added) if "sum" in choices else 0
     if impossible:
         warn_of_impossible("laws make", f"what {impossible:,} of the units add")
     noises = {name: _noise(request, choice.scale) for name, choice in choices.items()}
+    if rows.moved > MOVED:
+        warn_of_share(f"the domain of the value column {request.value!r}", rows.moved, by="answer and certificate")
+    warn_of_noisy_answers(_below_noise(request, rows, noises))
     statements = aggregate_statements(request, choices, impossible=bool(impossible))
     certificate = Certificate(
         **of_table(request.by, ("query", *COLUMNS), table.names),
@@ -268,11 +276,31 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
     return reserved.put_answers(certificate, table.answers(labels=labels, numbers=numbers))
 
 
+def _read(request: AggregateRequest, table: Table) -> tuple[AggregateRequest, UnitRows]:
+    rows = table.read_units(request.columns)
+    return request.of_rows(rows), rows
+
+
+def _below_noise(
+    request: AggregateRequest, rows: UnitRows, noises: Mapping[str, AnswerNoise | None]
+) -> dict[str, tuple[int, int]]:
+    """Queries whose exact answers are mostly smaller than the mean absolute noise: how many of how many."""
+    totals = dict(zip(("sum", "count"), rows.totals(added=request.added), strict=True))
+    found = {}
+    for query in request.queries:
+        statistic = "sum" if query == "mean" else query
+        noise = None if query == "mean" and request.divisor is None else noises[statistic]
+        error = 0.0 if noise is None else noise.expected_absolute_error
+        small = int((np.abs(totals[statistic]) < error).sum()) if error < math.inf else 0  # it is infinite for Cauchy's
+        if 2 * small > len(rows.groups):
+            found[query] = small, len(rows.groups)
+    return found
+
+
 def replay_aggregate(frame: NativeFrame, arguments: AggregateArguments, scales: Mapping[str, float], /) -> Replay:
     """The answers without noise, and what the noise must hide; raises as `aggregate`."""
     table = open_table(coded(frame, arguments.null_values)[0])
-    request = AggregateRequest.of(arguments, table.labels)
-    rows = table.read_units(request.columns)
+    request, rows = _read(AggregateRequest.of(arguments, table.labels), table)
     statistics = tuple(dict.fromkeys("sum" if name == "mean" else name for name in request.queries))
 
     def answers(scales: Mapping[str, float]) -> FloatArray:
@@ -312,7 +340,7 @@ def _curve(table: Table, several: Sequence[AggregateArguments]) -> NativeFrame:
     requests = [AggregateRequest.of(replace(one, allow_zero_noise=True), table.labels) for one in several]
     rows = table.read_units(requests[0].columns)
     found = []
-    for request in requests:
+    for request in [each.of_rows(rows) for each in requests]:
         noises = {name: _noise(request, choice.scale) for name, choice in _choices(request, rows).items()}
         means = Fraction(0 if request.divisor is None else float(request.divisor))
         divisors = {query: means if query == "mean" else Fraction(1) for query in request.queries}

@@ -120,8 +120,8 @@ def compose(releases: Iterable[Release], /, *, frame: NativeFrame | None = None)
     releases : iterable of Certificate or released frame
         Two or more, with the same secret and pairs.
     frame : pandas, Polars, PyArrow or Spark frame, or DuckDB relation, optional
-        The table that they were made from. With it Laplace noise on 1 to 4 columns of numbers is composed exactly,
-        under the observed frequencies of whole rows.
+        The table that they were made from; rows that lack a value in their columns are left out. With it Laplace noise
+        on 1 to 4 columns of numbers is composed exactly, under the observed frequencies of whole rows.
 
     Returns
     -------
@@ -606,7 +606,7 @@ def _of_table(certificates: Sequence[Certificate], frame: NativeFrame) -> Compos
     for name, scale in scaled:
         rates[name] += 1 / Fraction(scale)
     roles = Roles(secret=certificates[0].secret, public=tuple(columns))
-    joint = open_table(frame).complete(roles, nulls="raise", layout=None).joint_counts({}, {})
+    joint = open_table(frame).complete(roles, nulls="drop", layout=None).joint_counts({}, {})
     if certificates[0].rows != sum(joint.rows_per_secret.values()):
         raise _refused("another number of rows than the table has", hint="Give the table that was released.")
     if certificates[0].pairs == "each":

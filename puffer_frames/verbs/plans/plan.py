@@ -209,6 +209,8 @@ class Plan(Printed):
         if batch is not None and batch.exceeded and not drift:
             moved = moved_text(fitted.findings(seen, rows))
             raise drifted(batch, fitted.target, moved=moved, more="" if moved else more_rows(request, self.kinds))
+        if batch is not None:
+            fitted.warn_of_others(seen, rows)
         counts = fitted.rows_of(seen)
         return release_rows(
             fitted,
