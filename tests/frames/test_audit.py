@@ -93,7 +93,14 @@ def test_what_is_refused(released, change, options, error, words):
 
 def test_what_is_no_audit_shows_no_value(data):
     frame = pd.DataFrame(data).assign(person=range(300))
-    asked = {"unit": "person", "value": "score", "query": "sum", "protect": "presence", "epsilon": 1.0}
+    asked = {
+        "unit": "person",
+        "value": "score",
+        "query": "sum",
+        "protect": "presence",
+        "epsilon": 1.0,
+        "domain": (-9, 9),
+    }
     with pytest.raises(puffer_frames.errors.ArgumentError, match="answers about all rows"):
         puffer_frames.audit(frame, frame.puffer.aggregate(**asked, rng=1))
     frame = pd.DataFrame(data).assign(score=lambda table: 123456.0 + table["score"])
