@@ -407,4 +407,7 @@ def as_planned(request: Request, frame: NativeFrame, /) -> NativeFrame:
     names = open_table(frame).names
     if not request.merged or not set(request.given_columns) <= set(names):
         return frame
-    return merged_frame(frame, request.given_columns, request.merged, label=request.merged_as)
+    label, columns = request.merged_as, request.given_columns
+    if (raw := (label,) * len(columns)) not in request.merged:  # a stratum of later rows that is called so is unknown
+        frame = merged_frame(frame, columns, [raw], label=f"{label} (raw)")
+    return merged_frame(frame, columns, request.merged, label=label)

@@ -33,8 +33,7 @@ class Strata:
     merge : bool
         Merge such strata, and those that lack a secret, into one, with the smallest of the others where they are too
         few together: they have the label "other" in the columns, also where these are released, or "other (merged)"
-        beside a stratum of that name. Rows of later batches with this label belong to it. For columns of text and
-        categories.
+        beside a stratum of that name. For columns of text and categories.
 
     Raises
     ------

@@ -256,6 +256,9 @@ def test_a_stratum_that_is_called_other():
     plan = puffer_frames.calibrate(rows, given=STRATA, **OPTIONS)
     assert set(plan.strata) == {("b",), ("other",), ("other (merged)",)}
     assert plan.strata["other",] == puffer_frames.calibrate(FRAME, given=STRATA, **OPTIONS).strata["a",]
+    own = puffer_frames.calibrate(FRAME, given=STRATA, **OPTIONS)
+    with pytest.raises(CalibrationError, match="must be strata of the plan"):  # of later rows it is an unknown one
+        own.release(FRAME.assign(town=FRAME["town"].where(FRAME.index > 30, "other")), allow_other_frame=True)
     released = plan.release(rows)
     is_small = np.isin(TOWN_OF_STRATA, ["c", "d", "e"])
     assert (released["town"] == np.where(is_small, "other (merged)", rows["town"])).all()

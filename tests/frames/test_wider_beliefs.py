@@ -22,7 +22,13 @@ from puffer_frames import (
     privatize,
 )
 from puffer_frames.core import Prior
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, ColumnNotFoundError
+from puffer_frames.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CalibrationError,
+    ColumnNotFoundError,
+    SuspectValuesWarning,
+)
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.scales.search import RELATIVE_TOLERANCE
 
@@ -65,7 +71,8 @@ def test_another_table_of_any_library(library):
 def test_the_range_of_the_table_clips_but_does_not_change_it():
     plan = calibrate(PEOPLE, **ASK, beliefs="population", delta=0.0)
     far = PEOPLE.assign(x=1000)
-    released = plan.release(far, allow_other_frame=True, allow_drift=True, rng=3)
+    with pytest.warns(SuspectValuesWarning, match="about 100.00% of the rows outside"):
+        released = plan.release(far, allow_other_frame=True, allow_drift=True, rng=3)
     noise = plan.release(far.assign(x=8), allow_other_frame=True, allow_drift=True, rng=3)
     assert (released["x"] == noise["x"]).all()  # 1,000 is released as 8, the largest value of the table
     certificate = certificate_of(released)
@@ -145,6 +152,7 @@ def test_wrong_beliefs(beliefs, error, words):
         calibrate(PEOPLE, **ASK, beliefs=beliefs)
 
 
+@pytest.mark.filterwarnings("ignore:the range of the public column 'x'")
 def test_contamination_of_a_later_batch_is_that_of_the_plan():
     plan = calibrate(PEOPLE, **ASK, beliefs=Contamination("2/sqrt(n)"))
     texts = [
