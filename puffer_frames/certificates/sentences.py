@@ -137,6 +137,11 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "between the two secrets has an AUC of about {auc} (0.5 is a blind guess, 1 is always right). They say how far "
         "the fitted network may be off; no bound follows for the laws of the population.",
     ),
+    "table-not-here": (
+        "not covered",
+        "What these rows hold that the network misses: networks were fitted again, and attackers tried, with the rows of "
+        "the plan, not with these.",
+    ),
     "table-attacks": (
         "measured",
         "{attackers} attackers, fixed beforehand, guessed the secrets of {rows} rows: about half of those that the "

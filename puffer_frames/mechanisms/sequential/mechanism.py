@@ -177,6 +177,8 @@ def _measured(plan: TableFit, *, own: bool) -> Iterator[Statement]:
         auc=f"{plan.worst_auc:.2f}",
         confidence=confidence,
     )
+    if not own:
+        yield say("table-not-here")
     if plan.held is None:
         yield say("table-unattacked")
         return
