@@ -139,8 +139,8 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "table-not-here": (
         "not covered",
-        "What these rows hold that the network misses: networks were fitted again, and attackers tried, with the rows of "
-        "the plan, not with these.",
+        "What these rows hold that the network misses: networks were fitted again, and attackers tried, with the rows "
+        "of the plan, not with these.",
     ),
     "table-attacks": (
         "measured",

@@ -152,7 +152,7 @@ def _statements(plan: TableFit, release: Release) -> Iterator[Statement]:
     if rare := sum(len(column.rare) for column in plan.columns):
         yield say("rare-levels", levels=f"{rare:,}", fewest=RARE)
     if release.batch is not None:
-        yield say("table-other-rows")
+        yield from (say("table-other-rows"), say("table-not-here"))
     yield from _done(plan)
 
 
@@ -177,8 +177,6 @@ def _measured(plan: TableFit, *, own: bool) -> Iterator[Statement]:
         auc=f"{plan.worst_auc:.2f}",
         confidence=confidence,
     )
-    if not own:
-        yield say("table-not-here")
     if plan.held is None:
         yield say("table-unattacked")
         return
