@@ -85,7 +85,8 @@ class Facts:
     dates: Annotated[tuple[str, ...], ONCE, UNIQUE, Since(6)] = ()
     """Columns of dates, in the order of the release; all their figures are in days."""
     useless: Annotated[tuple[str, ...], ONCE, UNIQUE, Since(6)] = ()
-    """Columns of noise, or of a channel, that one constant is about as near to in the table of the plan."""
+    """Columns of noise, or of a channel, that one constant is about as near to in the table of the plan, before noisy
+    values are clipped."""
     extra: SkipJsonSchema[Mapping[str, Any]] = field(default_factory=dict)
     """Facts of a later version, kept as they are."""
 

@@ -463,9 +463,10 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     # what was measured
     "useless": (
         "measured",
-        "ONE CONSTANT IS ABOUT AS NEAR to the values of {columns} as this release, or nearer, over the rows of the "
-        "protected secrets that the plan was made from: the median in place of every value, or the most frequent "
-        "label, does about as well. Single values of these columns are of no use.",
+        "ONE CONSTANT IS ABOUT AS NEAR to the values of {columns} as this release, or nearer, clipping to bounds left "
+        "aside, over the rows of the protected secrets that the plan was made from: the median in place of every "
+        "value, or the most frequent label, does about as well. Single values of these columns are of little or no "
+        "use.",
     ),
     "remap-shares": (
         "measured",
@@ -475,7 +476,8 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "after-bounds": (
         "measured",
         "VALUES LIE BEYOND THE BOUNDS that noisy ones are clipped to, in {what}: more than 1 % of the rows that the "
-        "plan was made from. Their error is larger than that of the noise, which is printed here.",
+        "plan was made from. The error that is printed here is the one before that; up to their distance from the "
+        "bounds is added to it.",
     ),
     "refuted": (
         "measured",

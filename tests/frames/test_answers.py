@@ -1,6 +1,7 @@
 """Aggregates and histograms on every kind of frame: the same numbers for the same key, dtypes of labels kept."""
 
 import datetime
+import itertools
 import warnings
 
 import numpy as np
@@ -11,7 +12,7 @@ from conftest import FRAME_KINDS, build_frame, thinned, without_spark
 from kinds import entries, other_kind
 
 import puffer_frames
-from puffer_frames import Certificate, MarkovChain, Stable, certificate_of, verify
+from puffer_frames import Certificate, Contamination, MarkovChain, Stable, certificate_of, verify
 from puffer_frames.core import BayesianNetwork, Prior
 from puffer_frames.errors import ArgumentError, WeakGuaranteeWarning
 
@@ -192,9 +193,12 @@ def test_every_row_is_a_unit_without_one():
     for laws in ("empirical", "gaussian"):  # units of one row each are rows
         numbered = frame.assign(who=[7, 8, 9]).puffer.aggregate(unit="who", laws=laws, **asked)
         assert numbered["scale"].iloc[0] == frame.puffer.aggregate(laws=laws, **asked)["scale"].iloc[0]
-    for unit in (None, "who"):
+    numbered = frame.assign(who=[7, 8, 9])
+    for unit, laws in itertools.product((None, "who"), ("empirical", "population", Contamination(0.1))):
+        belief = {"unit": unit, "laws": laws, "contribution": "draw"}
         with pytest.raises(ArgumentError, match="tell the largest value of the table"):
-            frame.assign(who=[7, 8, 9]).puffer.aggregate(unit=unit, value="what", epsilon=0.5)
+            numbered.puffer.aggregate(value="what", epsilon=0.5, **belief)
+        assert numbered.puffer.aggregate(**asked, **belief)["scale"].iloc[0] == pytest.approx(16, rel=1e-7)
     assert frame.puffer.aggregate(query="count", epsilon=0.5)["scale"].iloc[0] == pytest.approx(2, rel=1e-7)
     assert frame.puffer.aggregate(value="what", epsilon=0.5, protect="replacement")["scale"].iloc[0] == pytest.approx(8)
 

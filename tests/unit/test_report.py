@@ -162,6 +162,9 @@ def test_how_to_use_the_file(tmp_path):
     asked = {"secret": "group", "public": "score", "layout": Layout(keep="town"), "rng": 1}
     page, _ = page_of(privatize(PEOPLE, epsilon=1.0, **asked).puffer.certificate, tmp_path)
     assert re.search(r"divide it by [\d.]+ to [\d.]+, which holds in 95 % of releases\.", page.text)
+    many = replace(privatize(PEOPLE, epsilon=1.0, **asked).puffer.certificate, rows=40_000)
+    page, _ = page_of(many, tmp_path)
+    assert "95 % of releases, of columns without rare values far out." in page.text
     page, _ = page_of(privatize(PEOPLE, epsilon=0.01, **asked).puffer.certificate, tmp_path)
     assert "smaller than in the raw rows: by how much is not known." in page.text
     for case, words in (

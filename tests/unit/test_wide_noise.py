@@ -426,3 +426,12 @@ def test_remapped_and_clipped_values_that_are_lost_are_on_the_certificate():
     assert ("shares" in found, "remap-shares" in certificate_of(released).warnings) == (True, True)
     clipped = frame.puffer.privatize(**asked, epsilon=5.0, layout=Layout(clip=(-50, 50)))
     assert certificate_of(clipped).warnings == ("after-bounds",)
+    frame = NARROW.assign(x=RNG.integers(0, 2, ROWS) | (GROUP == "a") & (RNG.random(ROWS) < 0.6))
+    released = frame.puffer.privatize(**asked, epsilon=0.5, layout=Layout(clip=(0, 0.9)), rng=1)
+    away = (released["x"] - frame["x"]).abs()
+    certificate = certificate_of(released)
+    assert away.mean() < 0.8 * min(frame["x"].mean(), 1 - frame["x"].mean())  # clipped values are nearer
+    assert away[frame["x"] > 0.9].mean() < certificate.expected_error["x"]
+    said = {each.key: each.text for each in certificate.statements}
+    assert "clipping to bounds left aside" in said["useless"]
+    assert "is the one before that" in said["after-bounds"]

@@ -267,7 +267,8 @@ def _of_noise(certificate: Fields) -> list[tuple[str, list[Claim]]]:
                 if one is not None and not one.spread_is_bound
             ]
             unknown = "by how much is not known" + " of the others" * bool(shares)
-            share = [f"divide it by {', '.join(shares)}, which holds in 95 % of releases"] * bool(shares)
+            where = ", of columns without rare values far out" * (certificate.rows > MOST_VALUES)  # see _TAILS
+            share = [f"divide it by {', '.join(shares)}, which holds in 95 % of releases{where}"] * bool(shares)
             share += [unknown] * (len(shares) < len(plain))
             said.append(claim("use-slope", share="; ".join(share)))
         also = " or by a column that was released as it was" * bool(certificate.given or certificate.kept)

@@ -249,8 +249,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     # where the noise drowns the values
     "useless": (
         "measured",
-        "One constant in place of every value is about as near as what is released, or nearer, in {names}{how}: single "
-        "values are of no use.",
+        "One constant in place of every value is about as near as what is released, or nearer, clipping to bounds left "
+        "aside, in {names}{how}: single values are of little or no use.",
     ),
     "instead-fewer": (
         "said",

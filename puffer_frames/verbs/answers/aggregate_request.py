@@ -182,8 +182,8 @@ class AggregateRequest:
     @property
     def by_extremes(self) -> bool:
         """Whether a row may be absent, and the largest value in the domain decides how much noise hides that."""
-        known = isinstance(self.laws, str)  # of one row, also the Gaussian with its moments
-        return self.protect == "presence" and self.single and known and self.queries != ("count",)
+        learned = not isinstance(self.laws, Mapping)  # of one row, also the Gaussian and sets of laws
+        return self.protect == "presence" and self.single and learned and self.queries != ("count",)
 
     @property
     def by_law(self) -> bool:
