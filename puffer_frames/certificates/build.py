@@ -106,7 +106,8 @@ def seen(warnings: Sequence[PufferWarning], /, *, others: bool) -> Iterator[Stat
             yield say(
                 "kept-tells",
                 kept=shown(warning.kept),
-                are=f"{'are' if warning.several else 'is'} {warning.role}",
+                are=f"{'are' if warning.several else 'is'} {warning.role}"
+                + " as they are" * (warning.role == "released"),
                 beside=f" together with the released {shown(warning.released)}," * bool(warning.released)
                 + " together with the order of the rows," * warning.in_order,
                 determines=shown(warning.determines),

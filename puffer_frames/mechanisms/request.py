@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from numbers import Real
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
@@ -115,7 +116,7 @@ def check_repeats(request: Request, /) -> None:
 def _check_days(table: Table, given: Any, role: str, /, *, columns: Iterable[str]) -> None:
     """Raise ColumnTypeError for bounds that are dates of a column that has none: days would be taken for its unit.
 
-    Raises ArgumentError for numbers or texts as bounds of dates, and texts as those of numbers.
+    Raises ArgumentError for numbers or texts as bounds of dates, except for infinity, and texts as those of numbers.
     """
     named = by_name(given, role) if isinstance(given, Mapping) else {}
     for name in columns:
@@ -124,7 +125,7 @@ def _check_days(table: Table, given: Any, role: str, /, *, columns: Iterable[str
             continue
         texts = [one for one in entries if isinstance(one, str)]
         dates = table.has_dates(name)
-        if dates and (texts or any(isinstance(one, Real) for one in entries)):
+        if dates and (texts or any(isinstance(one, Real) and one not in (inf, -inf) for one in entries)):
             raise ArgumentError(
                 role,
                 rule=f"of dates for {name!r}, a column of dates",

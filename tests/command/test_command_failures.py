@@ -71,6 +71,7 @@ FAILURES = [
     ([*RELEASE, *ASKED, "--mechanism", "noise", "--merge-rare", "4"], 2, "ArgumentError", "--mechanism channel"),
     ([*RELEASE, *ASKED, "--merge-rare", "4", "--theorem", "gmm"], 2, "ArgumentError", "--mechanism channel"),
     (["report", "--file", "in.parquet"], 2, "ArgumentError", "without its name: puffer report FILE PAGE"),
+    ([*RELEASE, *ASKED, "--out", "a"], 2, "ArgumentError", "without its name: puffer release INPUT OUTPUT"),
     ([*RELEASE, *ASKED, "--layout", "a"], 2, "ArgumentError", "See puffer release --help"),
     ([*RELEASE, *ASKED, "--clip", "0-1"], 2, "ArgumentError", "LOW:HIGH"),
     ([*RELEASE, *ASKED, "--config", "job.yaml"], 2, "ArgumentError", ".toml"),

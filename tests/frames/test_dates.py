@@ -206,6 +206,11 @@ def test_bounds_are_dates():
     assert set(out["day"]) <= set(months)
 
 
+def test_dates_may_be_clipped_at_one_end():
+    out = release(pandas_of(), **ASKED, layout=Layout(clip={"day": (date(1979, 12, 1), float("inf"))}))
+    assert min(days_in(out)) == 3621
+
+
 @pytest.mark.parametrize("ends", [(3591, 3711.5), ("1979-11-01", "1981-01-01"), (3591, date(1981, 1, 1)), range(9)])
 def test_only_dates_are_bounds_of_dates(ends):
     """Numbers were taken for days since 1970, and texts for levels."""

@@ -319,3 +319,16 @@ def test_a_given_column_that_tells_the_secret_is_not_called_kept():
     said = " ".join(str(certificate_of(released)).split())
     assert "NOT beside given columns that tell more" in said
     assert "From title, which is given, sex can be told" in said
+
+
+def test_a_kept_and_a_given_column_that_tell_the_secret_together_are_released_as_they_are():
+    rng = np.random.default_rng(0)
+    sex, town = rng.choice(["f", "m"], 400), rng.choice(["x", "y"], 400)
+    frame = pd.DataFrame({"sex": sex, "town": town, "age": rng.integers(20, 60, 400) + 20 * (sex == "f")})
+    frame["same"] = (sex == "f") == (town == "x")
+    asked = {"secret": "sex", "public": "age", "given": "town", "epsilon": 1.0}
+    with pytest.warns(puffer_frames.KeptColumnWarning, match="(?s)are released as they are, .*out of keep and given"):
+        released = puffer_frames.privatize(frame, **asked, layout=puffer_frames.Layout(keep="same"))
+    assert "From same and town, which are released as they are, sex can be told" in " ".join(
+        str(certificate_of(released)).split()
+    )

@@ -233,7 +233,8 @@ class Parser(argparse.ArgumentParser):
         options = [option.removeprefix("--") for option in self._option_string_actions if option.startswith("--")]
         name = unknown[1].removeprefix("--") if unknown else ""
         near, hint = _near(name, options) if name else "", f"See {self.prog} --help."
-        if name in {place.dest for place in self._get_positional_actions()}:
+        begun = len(name) > 1 and not any(option.startswith(name) for option in options)
+        if begun and any(place.dest.startswith(name) for place in self._get_positional_actions()):
             usage = self.format_usage().splitlines()[0].removeprefix("usage: ")
             near, hint = "", f"Write it without its name: {usage}."
         raise ArgumentError(
