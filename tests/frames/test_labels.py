@@ -506,8 +506,8 @@ def test_lists_become_columns_of_yes_and_no(kind):
 )
 def test_floats_that_merge_integers_are_no_secrets(kind, make_frame, digits, dtype, nullable, arrow):
     """As pandas reads integers beside a missing one, and Stata numbers: two secrets had become one."""
-    if digits == 11 and kind in ("pandas-nullable", "duckdb", "spark"):
-        pytest.skip("it has no floats of 16 bits")
+    if digits == 11 and (kind in ("pandas-nullable", "duckdb", "spark") or not hasattr(pl, "Float16")):
+        pytest.skip("it has no floats of 16 bits")  # older versions of Polars make 32 of them
     own = {"pandas-nullable": nullable, "pandas-pyarrow": arrow}
     words = "beyond 2**53" if digits == 53 else f"of {dtype[-2:]} bits beyond 2**{digits}"
     for value, fits in ((2.0**digits, False), (2.0**digits - 1, True)):
