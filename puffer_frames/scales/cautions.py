@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -323,10 +324,12 @@ def _far(values: FloatArray, counts: NDArray[np.int64]) -> int:
     return 0
 
 
-def warn_of_noisy_answers(queries: Mapping[str, tuple[int, int]], /) -> None:
-    """Warn of answers that are smaller than their mean absolute noise: how many of how many groups, per query."""
-    for query, (small, groups) in queries.items():
-        where = "" if groups == 1 else f" in {small:,} of {groups:,} groups"
+def warn_of_noisy_answers(query: str, exact: FloatArray | Sequence[Fraction], error: float, /) -> None:
+    """Warn where most exact answers of a query are smaller than the mean absolute noise."""
+    answers = np.abs(np.asarray(exact, dtype=np.float64))
+    small = int((answers < error).sum()) if error < math.inf else 0  # it is infinite for Cauchy's
+    if 2 * small > answers.size:
+        where = "" if answers.size == 1 else f" for {small:,} of {answers.size:,} answers"
         warn(
             WideNoiseWarning(
                 [query],

@@ -216,11 +216,16 @@ def test_a_domain_that_moves_values_and_noise_above_the_answer(kind):
     assert [(one.message.columns, one.message.reason) for one in told] == [(("sum",), "answer"), (("count",), "answer")]
     assert certificate_of(found).warnings == ()
     town = build_frame(kind, data | {"town": [k // 4 for k in range(40)]})
-    with pytest.warns(puffer_frames.WideNoiseWarning, match="'count' is larger on average .* in 10 of 10 groups"):
+    with pytest.warns(puffer_frames.WideNoiseWarning, match="'count' is larger on average .* for 10 of 10 answers"):
         puffer_frames.aggregate(town, unit="who", by="town", query="count", epsilon=0.1)
+    day = build_frame(kind, {"minute": [*range(90)], "state": [*"ab", *"aabbc" * 17, *"cba"]})
+    series = {"state": "state", "time": "minute", "mechanism": "group", "states": ["a", "b", "c"]}
+    with pytest.warns(puffer_frames.WideNoiseWarning, match="is larger on average .* for 3 of 3 answers"):
+        puffer_frames.histogram(day, **series, epsilon=1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         puffer_frames.aggregate(frame, domain=(0, 39), **asked)
+        puffer_frames.histogram(day, **series, epsilon=10.0)
 
 
 def test_sum_and_count_share_epsilon():

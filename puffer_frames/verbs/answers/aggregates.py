@@ -243,7 +243,7 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
     noises = {name: _noise(request, choice.scale) for name, choice in choices.items()}
     if rows.moved > MOVED:
         warn_of_share(f"the domain of the value column {request.value!r}", rows.moved, by="answer and certificate")
-    warn_of_noisy_answers(_below_noise(request, rows, noises))
+    _warn_of_noise(request, rows, noises)
     statements = aggregate_statements(request, choices, impossible=bool(impossible))
     certificate = Certificate(
         **of_table(request.by, ("query", *COLUMNS), table.names),
@@ -281,20 +281,13 @@ def _read(request: AggregateRequest, table: Table) -> tuple[AggregateRequest, Un
     return request.of_rows(rows), rows
 
 
-def _below_noise(
-    request: AggregateRequest, rows: UnitRows, noises: Mapping[str, AnswerNoise | None]
-) -> dict[str, tuple[int, int]]:
-    """Queries whose exact answers are mostly smaller than the mean absolute noise: how many of how many."""
+def _warn_of_noise(request: AggregateRequest, rows: UnitRows, noises: Mapping[str, AnswerNoise | None]) -> None:
+    """Warn of queries whose noise is larger than the exact answers."""
     totals = dict(zip(("sum", "count"), rows.totals(added=request.added), strict=True))
-    found = {}
     for query in request.queries:
         statistic = "sum" if query == "mean" else query
         noise = None if query == "mean" and request.divisor is None else noises[statistic]
-        error = 0.0 if noise is None else noise.expected_absolute_error
-        small = int((np.abs(totals[statistic]) < error).sum()) if error < math.inf else 0  # it is infinite for Cauchy's
-        if 2 * small > len(rows.groups):
-            found[query] = small, len(rows.groups)
-    return found
+        warn_of_noisy_answers(query, totals[statistic], 0.0 if noise is None else noise.expected_absolute_error)
 
 
 def replay_aggregate(frame: NativeFrame, arguments: AggregateArguments, scales: Mapping[str, float], /) -> Replay:

@@ -29,7 +29,7 @@ from puffer_frames.priors.pairs import check_pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.priors.summary import RARE
-from puffer_frames.scales.cautions import FEWEST_ROWS, warn_of_impossible, warn_of_weakness
+from puffer_frames.scales.cautions import FEWEST_ROWS, warn_of_impossible, warn_of_noisy_answers, warn_of_weakness
 from puffer_frames.scales.chains import believed_chains
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.networks import rivals_of
@@ -199,6 +199,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     noise, owners = request.noise.at(choice.scale), _owners(request, rows)
     labels, columns = _labels(request, owners, rows, released), ("query",) * bool(released.reach) + COLUMNS
     impossible = _impossible(chains, rows, mechanism=request.mechanism)
+    warn_of_noisy_answers(request.statistic, _exact(request, rows, released)[0], noise.expected_absolute_error)
     statements = series_statements(request, rows, chains, released, choice, impossible=impossible)
     pairs = tuple((rows.states[a], rows.states[b]) for a, b in released.pairs)
     covered = tuple(state for state in rows.states if not pairs or any(state in pair for pair in pairs))
@@ -363,6 +364,19 @@ def _histograms(
     request: SeriesRequest, rows: SeriesRows, released: ReleasedCounts, noise: NoiseFamily | None
 ) -> list[AnswerRow]:
     """Noisy counts or frequencies, histogram by histogram."""
+    flat, totals = _exact(request, rows, released)
+    noisy = with_noise(flat, noise, stream=request.drawing.key().stream(Purpose.NOISE, request.statistic))
+    table, bins = [], len(flat) // len(totals)
+    for k, total in enumerate(totals):
+        own = noisy[k * bins : (k + 1) * bins]
+        if released.derived:
+            own[0] = total - own[1]
+        table += [answer_row(number, noise, by=Fraction(1 if request.counts else total)) for number in own]
+    return table
+
+
+def _exact(request: SeriesRequest, rows: SeriesRows, released: ReleasedCounts) -> tuple[list[Fraction], list[int]]:
+    """Counts or sums without noise, histogram by histogram, and the number of rows of each."""
     per_unit = rows.counts
     pooled = per_unit.sum(axis=0, keepdims=True)
     exact = np.concatenate({"pooled": [pooled], "unit": [per_unit], "both": [pooled, per_unit]}[request.per])
@@ -371,11 +385,4 @@ def _histograms(
         flat = [Fraction(sum(map(mul, values, counts))) for counts in exact.tolist()]
     else:
         flat = [Fraction(int(count)) for count in exact[:, list(released.released)].ravel()]
-    noisy = with_noise(flat, noise, stream=request.drawing.key().stream(Purpose.NOISE, request.statistic))
-    table, bins = [], len(flat) // len(exact)
-    for k, total in enumerate(exact.sum(axis=1).tolist()):
-        own = noisy[k * bins : (k + 1) * bins]
-        if released.derived:
-            own[0] = total - own[1]
-        table += [answer_row(number, noise, by=Fraction(1 if request.counts else total)) for number in own]
-    return table
+    return flat, exact.sum(axis=1).tolist()
