@@ -162,7 +162,7 @@ TABLE = {key: lambda c, name: True for key in ALWAYS} | {
 
 def pattern(key):
     """A sentence with anything in its braces; none that is nothing but what it is told."""
-    parts = re.split(r"\{\w+\}", re.sub(r"\{order\}\.|\{rare\}|\{also\}", "", REPORT_SENTENCES[key][1]))
+    parts = re.split(r"\{\w+\}", re.sub(r"\{order\}\.|\{rare\}|\{also\}", "", REPORT_SENTENCES[key].text))
     return re.compile(".*?".join(map(re.escape, parts)))
 
 
@@ -194,7 +194,7 @@ def test_the_table_names_every_sentence():
 
 def test_every_sentence_has_a_ground():
     grounds = {"proved", "measured", "assumed", "not covered", "done", "technical", "said"}
-    assert {ground for ground, _ in REPORT_SENTENCES.values()} <= grounds
+    assert {one.kind for one in REPORT_SENTENCES.values()} <= grounds
 
 
 def test_what_a_report_is_told(tmp_path):

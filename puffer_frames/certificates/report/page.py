@@ -21,8 +21,8 @@ from puffer_frames.certificates.report.columns import (
     robustness,
     robustness_figure,
 )
-from puffer_frames.certificates.report.words import NOT_SAID, Claim, claim, stated
-from puffer_frames.certificates.statement import of_kind
+from puffer_frames.certificates.report.words import NOT_SAID, claim, stated
+from puffer_frames.certificates.statement import Statement, of_kind
 from puffer_frames.certificates.text import (
     BELIEVED,
     certificate_rows,
@@ -148,7 +148,7 @@ def _of_entry(one: Fields) -> tuple[str, ...]:
     return shown_names(one.public), shown_names(one.secret), plain(one.epsilon), plain(one.delta)
 
 
-def _total(ledger: Any, dataset: str) -> Claim:
+def _total(ledger: Any, dataset: str) -> Statement:
     try:
         found = ledger.total(dataset=dataset)
     except CalibrationError as error:
@@ -159,7 +159,7 @@ def _total(ledger: Any, dataset: str) -> Claim:
     return claim("ledger-total", total=total, rule=found.rule)
 
 
-def audit_claim(audit: object, /, *, attacked: bool) -> Claim:
+def audit_claim(audit: object, /, *, attacked: bool) -> Statement:
     """Whether a test passed; nothing else of it, as its figures are not for the public.
 
     - `attacked`: Whether the page tells of other attacks.
@@ -221,7 +221,7 @@ _OF_A_TABLE = {
 }
 
 
-def use_of(certificate: Fields, /) -> list[tuple[str, list[Claim]]]:
+def use_of(certificate: Fields, /) -> list[tuple[str, list[Statement]]]:
     """Columns, and what to do about their noise; none of answers, which are estimates already."""
     if certificate.answers:
         return []
@@ -245,7 +245,7 @@ def can_be_estimated(certificate: Fields, /) -> bool:
     return any(certificate.scales.values()) or any(word in found for found in channels for word in known)
 
 
-def _of_noise(certificate: Fields) -> list[tuple[str, list[Claim]]]:
+def _of_noise(certificate: Fields) -> list[tuple[str, list[Statement]]]:
     """All columns of noise, in one row where nothing else was done to them."""
     noisy = [name for name, scale in certificate.scales.items() if scale]
     done = noisy if certificate.facts.replaced else [name for name in noisy if name in certificate.processed]
@@ -302,7 +302,7 @@ def _variances(certificate: Fields, name: str) -> tuple[str, float]:
     return text, max(sizes)
 
 
-def _of_channel(certificate: Fields, name: str) -> list[Claim]:
+def _of_channel(certificate: Fields, name: str) -> list[Statement]:
     found = certificate.channels[name]
     if "matrix" in found:
         return [claim("use-matrix")]
@@ -490,14 +490,14 @@ def _promise(certificate: Fields) -> Section:
     return Section("promise", "The promise", parts, "lead alarm" if most.exceeds else "lead")
 
 
-def _weaker(certificate: Fields) -> list[Claim]:
+def _weaker(certificate: Fields) -> list[Statement]:
     """That other readers have weaker limits, where the page has such."""
     asked, believed = certificate.delta or certificate.epsilon, stated(certificate, ("beliefs",))
     weaker = believed and any(asked < loss < math.inf for _, loss, _ in robustness(certificate))
     return [claim("weaker-limits")] * bool(weaker)
 
 
-def _sure(certificate: Fields) -> list[Claim]:
+def _sure(certificate: Fields) -> list[Statement]:
     """How sure the promise is, and what may break it."""
     rows = [key for key in ("records", "units") if stated(certificate, (key,))]
     network = [claim("sure-network")] * bool(certificate.table)
@@ -517,7 +517,7 @@ def promise_claims(
     secrets: tuple[str, str] | None = None,
     alarm: bool = False,
     network: bool = False,
-) -> tuple[list[Claim], Bars]:
+) -> tuple[list[Statement], Bars]:
     """The promise by an example of one person, and its figure: what a reader holds before and after.
 
     - `unit`, `given`: Names of columns, for a promise about all rows of a unit, and among rows with the same values.
