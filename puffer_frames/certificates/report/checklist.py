@@ -25,18 +25,9 @@ _BIASING = (
 )
 _AFTER = ("after", "remap", "quotient", "derived-count", "frequencies", "mean-of-series")
 _OPEN = (
-    "kept",
-    "kept-tells",
-    "kept-unread",
-    "given-alone",
-    "given-lacking",
-    "order-tells",
-    "nulls",
-    "channel-levels",
+    *("kept", "kept-tells", "kept-unread", "given-alone", "given-lacking", "order-tells", "nulls", "channel-levels"),
     "remap-values",
 )
-
-
 _LONGEST = 90
 """This many characters of a sentence are enough to find it elsewhere on the page."""
 _PER = ("per-record", "per-time", "per-node")
@@ -49,6 +40,7 @@ def checklist(certificate: Fields, /, *, justification: str | None, audit: State
 
     Questions are those of NIST SP 800-226 and of ISO/IEC 27559:2022, in the words of this package.
     """
+    after = [_said(certificate.review, "review"), _incident(certificate)]
     rows: Sequence[tuple[str, str, Sequence[Statement]]] = [
         ("Intended use", "ISO 6.2", [_said(certificate.intended_use, "use")]),
         ("For whom; access and collection", "ISO 6.2.2; NIST", [_said(certificate.recipients, "recipients")]),
@@ -71,11 +63,7 @@ def checklist(certificate: Fields, /, *, justification: str | None, audit: State
         ("Adversarial test", "ISO 8.2.3", [*stated(certificate, ("table-attacks", "table-unattacked")), audit]),
         ("Why this epsilon", "NIST", [_why(justification)]),
         ("Integrity", "ISO 9.2", [signed(certificate)]),
-        (
-            "After the release, and in an incident",
-            "ISO 9.3, 9.4",
-            [_said(certificate.review, "review"), _incident(certificate)],
-        ),
+        ("After the release, and in an incident", "ISO 9.3, 9.4", after),
     ]
     said = {one.text for one in certificate.statements}
     return [

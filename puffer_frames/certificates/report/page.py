@@ -106,24 +106,13 @@ MOST_RELEASES = 12
 def releases_of(certificate: Fields, ledger: Any, /) -> list[Any]:
     """The last releases of the certificate's data set, which may be published, and what they are together.
 
-    Raises
-    ------
-    ArgumentTypeError
-        For what is no ledger.
-    ArgumentError
-        Where the certificate names no data set, or the ledger has no release of it.
-    LedgerError
-        For a line that no release has written.
+    Raises ArgumentTypeError for what is no ledger, and ArgumentError where it has no release of a named data set.
     """
     if ledger is None:
         return [claim("ledger-none")]
     if not (hasattr(ledger, "entries") and hasattr(ledger, "total")):
-        raise ArgumentTypeError(
-            "ledger",
-            rule="a Ledger",
-            got=f"a {type(ledger).__name__}",
-            hint='Write ledger=puffer_frames.ledger("releases.jsonl").',
-        )
+        hint = 'Write ledger=puffer_frames.ledger("releases.jsonl").'
+        raise ArgumentTypeError("ledger", rule="a Ledger", got=f"a {type(ledger).__name__}", hint=hint)
     entries = [entry for entry in ledger.entries() if certificate.dataset and entry.dataset == certificate.dataset]
     if not entries:
         raise ArgumentError(
@@ -162,23 +151,14 @@ def _total(ledger: Any, dataset: str) -> Statement:
 def audit_claim(audit: object, /, *, attacked: bool) -> Statement:
     """Whether a test passed; nothing else of it, as its figures are not for the public.
 
-    - `attacked`: Whether the page tells of other attacks.
-
-    Raises
-    ------
-    ArgumentTypeError
-        For what has no `passed` that is true or false.
+    `attacked`: the page tells of other attacks. Raises ArgumentTypeError for what has no `passed`.
     """
     if audit is None:
         return claim("audit-none-beside" if attacked else "audit-none")
     passed = getattr(audit, "passed", None)
     if not isinstance(passed, bool):
-        raise ArgumentTypeError(
-            "audit",
-            rule="a report with `passed`, true or false",
-            got=f"a {type(audit).__name__}",
-            hint="Give what the audit of this release has returned.",
-        )
+        rule, hint = "a report with `passed`, true or false", "Give what the audit of this release has returned."
+        raise ArgumentTypeError("audit", rule=rule, got=f"a {type(audit).__name__}", hint=hint)
     return claim("audit-passed" if passed else "audit-failed", kind=type(audit).__name__)
 
 
@@ -319,20 +299,13 @@ def _of_channel(certificate: Fields, name: str) -> list[Statement]:
 
 _ANNEX = ("noise", "channel", "calibration", "measured", "proved", "assumes", "done", "technical")
 _ROBUST = (
-    *(
-        "joint-any-law",
-        "joint-rule",
-        "channel-radius",
-        "channel-reader",
-        "table-readers",
-        "observed-exceeds",
-        "range-exceeds",
-        "observed-unknown",
-        "unit-any",
-    ),
+    *("joint-any-law", "joint-rule", "channel-radius", "channel-reader", "table-readers", "observed-exceeds"),
+    *("range-exceeds", "observed-unknown", "unit-any"),
     *("population", "population-chain", "population-units", "channel-population"),
     *("measured-of-one", "measured-of-unit", "measured-of-all"),
 )
+_ASKED = ("Question", "Asked in", "Answer, and on what ground")
+_BODIES = "After NIST SP 800-226 and ISO/IEC 27559:2022 (ISO). Neither body has reviewed this page."
 _TRIED = ("table-refits", "table-attacks")
 """What was measured of a whole table, beside the promise."""
 _ABOUT = {
@@ -358,17 +331,13 @@ def certificate_page(
 ) -> str:
     """The whole file as text; `digest` is the name and the SHA-256 of the file that is published, and whether it is
     known to hold the release.
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError, LedgerError
-        For a ledger, a test or a justification that cannot be.
     """
     _check_text(justification)
     tested = audit_claim(audit, attacked=bool(stated(certificate, ("table-attacks",))))
     others = releases_of(certificate, ledger)
     notice = " ".join(one.text for one in stated(certificate, ("warning-seed",)))
     warnings = [text for text in warning_texts(certificate) if text != notice]  # the first line has that one
+    asked = checklist(certificate, justification=justification, audit=tested)
     body = as_sections(
         [
             _instead(certificate),
@@ -381,19 +350,7 @@ def certificate_page(
             Section("use", "How to use this file", _use(certificate)),
             (Section("others", "Releases so far", others), Section("audit", "Test of the release", [tested])),
             Section("signature", "Signature", _signature(certificate, digest), "keep"),
-            Section(
-                "checklist",
-                "Checklist",
-                [
-                    Table(
-                        checklist(certificate, justification=justification, audit=tested),
-                        "After NIST SP 800-226 and ISO/IEC 27559:2022 (ISO). Neither body has reviewed this page.",
-                        ("Question", "Asked in", "Answer, and on what ground"),
-                        "asked",
-                    )
-                ],
-                "small",
-            ),
+            Section("checklist", "Checklist", [Table(asked, _BODIES, _ASKED, "asked")], "small"),
             Section("annex", "Technical annex", [_annex(certificate)], "small"),
         ]
     )
@@ -678,9 +635,6 @@ def _annex(certificate: Fields) -> Table:
 
 def _check_text(justification: object) -> None:
     if justification is not None and (not isinstance(justification, str) or not justification.strip()):
-        raise ArgumentError(
-            "justification",
-            rule="a text, or None",
-            got="an empty text" if isinstance(justification, str) else f"a {type(justification).__name__}",
-            hint="Say in a sentence why this epsilon was chosen.",
-        )
+        got = "an empty text" if isinstance(justification, str) else f"a {type(justification).__name__}"
+        hint = "Say in a sentence why this epsilon was chosen."
+        raise ArgumentError("justification", rule="a text, or None", got=got, hint=hint)
