@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from puffer_frames.certificates.sentences import say
+from puffer_frames.certificates.sentences import say, warn_of
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.certificates.version import __version__
 from puffer_frames.errors import KeptColumnWarning, PufferWarning, RowOrderWarning, UnreadColumnWarning
@@ -78,6 +78,14 @@ _MOST_NAMED = 6
 def is_warned(warnings: Sequence[PufferWarning], kind: type[PufferWarning], /) -> bool:
     """Whether there is a warning of this kind."""
     return any(isinstance(warning, kind) for warning in warnings)
+
+
+def warn_of_weakness(target: Target, /, *, rows: int, of: str = "rows") -> None:
+    """Warn of an epsilon above 10, and of a delta that is no smaller than one row's share."""
+    if target.epsilon > LARGE_EPSILON:
+        warn_of("weak-epsilon", epsilon=target.epsilon)
+    if target.delta * rows >= 1:
+        warn_of("weak-delta", delta=target.delta, rows=rows, of=of, least=1 / rows)
 
 
 def weak(

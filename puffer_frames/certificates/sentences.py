@@ -5,11 +5,183 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from puffer_frames.certificates.statement import KINDS, Sentence, Statement, of_keys
+from puffer_frames.errors import WeakGuaranteeWarning, WideNoiseWarning, warn
 from puffer_frames.numbers.presentation import shown_names
 
 proved, measured, assumed, uncovered, done, technical, _ = KINDS
 
-CHANNEL_SENTENCES: Mapping[str, Sentence] = {
+CAUTIONS: Mapping[str, Sentence] = {
+    "warning-seed": uncovered(
+        "WARNING: the noise came from a seed. Whoever knows the seed can subtract it: this release is not private.",
+    ),
+    "observed-exceeds": measured(
+        "Measured for {what} under the observed frequencies of these rows: {found}. The guarantee is under the "
+        "beliefs named here, not under these frequencies.",
+    ),
+    "range-exceeds": proved(
+        "The range of {what} is wider in these rows than in the table of the plan, for whose range the noise was made. "
+        "Under any law on their own range, rounded up: {loss}.",
+    ),
+    "order-tells": measured("The order of the rows tells more than a random one: {reasons}."),
+    "kept-tells": measured("From {kept}, which {are},{beside} {determines} can be told ({measured})."),
+    "kept-unread": uncovered(
+        "What {kept}, which is kept, tells of the secret: its entries have neither an order nor a text to look at.",
+    ),
+    "few-rows": measured(
+        "These secrets have fewer than {fewest} rows each{table}: {secrets}. Their observed frequencies say little "
+        "about anybody else's, and the scale leans on single records.",
+    ),
+    "few-rows-here": measured(  # of earlier versions: one row could decide whether it was said
+        "Not every secret of the plan has {fewest} rows here. Which have fewer, or none, is not said: it might tell "
+        "the secret of a record.",
+    ),
+    "rare-levels": measured(
+        "{levels} of the levels have fewer than {fewest} rows each: a released one may be that of one person.",
+    ),
+    "weak-epsilon": proved(
+        "Epsilon is above 10: a reader who thought a secret 50 % likely may end up at 99.99 % or more.",
+        warning="epsilon {epsilon:g} promises next to nothing: a reader who gave a secret 50 % may come to 99.99 % "
+        "and more",
+        hint="Values from 0.1 to 2 are usual.",
+    ),
+    "weak-delta": proved(
+        "Delta times the number of rows is 1 or more: publishing one row's secret in full would satisfy it.",
+        warning="delta {delta:g} promises next to nothing for {rows:,} {of}: a release that publishes the secret of "
+        "one of them in full meets it",
+        hint="Choose a delta far below {least:.2g}.",
+    ),
+    "refuted": measured(
+        "The published scale of {what} is NOT private under the laws that its theorem assumes: {loss}. It is not used.",
+    ),
+    "no-noise": proved("No noise was needed for this guarantee: the values without noise have it too."),
+    "without-noise": proved("No noise was needed for {what}: it has this guarantee without noise."),
+    "impossible-table": uncovered(
+        "The given {laws} impossible what the table holds: the guarantee is for readers who are wrong about it.",
+        warning="the given {laws} impossible {what}: the guarantee is for a reader who is wrong about the table",
+        hint="Give a positive probability to all that may occur.",
+    ),
+    "channel-reader-any": uncovered(
+        "A reader who knows the value itself: the probabilities depend on the secret of the row too, and nothing "
+        "bounds what the released value tells him of it.",
+        warning="with reader_cap=None there is no guarantee against a reader who knows the value: {most}",
+        hint="Leave it out for epsilon, and at least 1.",
+    ),
+    "table-exceeds": measured(
+        "ATTACKERS SHOWED MORE THAN EPSILON on rows that the network was not fitted to: the network misses what these "
+        "columns tell together. The release was asked for all the same.",
+    ),
+    "table-beyond": measured(
+        "ATTACKERS TELL MORE THAN EPSILON ALLOWS, on rows that the network was not fitted to: the best with an AUC of "
+        "{auc}, where none could have more than {allowed} if the network were the truth. The difference is more than "
+        "two standard errors of an AUC of so many rows (Hanley and McNeil). The network misses what these columns tell "
+        "together. Before you sign, have the release made again with {step}, at a smaller epsilon, or of fewer "
+        "columns.",
+        warning="attackers tell the secret of held-out rows from the release with an AUC of {auc}, more than the "
+        "{allowed} that epsilon allows under the network, by over two standard errors: the network misses what columns "
+        "tell together; the certificate says so",
+        hint="{hint}",
+    ),
+    "table-few-attacked": uncovered(
+        "NO ATTACK WAS TRIED ON {secrets}: too few of their rows could be held out. How well an attacker guesses these "
+        "was not measured; the AUC printed here is of the other secrets. The guarantee covers these rows all the same: "
+        "under each network among the beliefs, no attack on released rows alone tells one of these secrets from "
+        "another, or from any mixture of others, with an AUC above {allowed} on average. This is proved, not measured, "
+        "and it rests on the network, which knows less of rare secrets. It takes {held} held-out rows of a secret to "
+        "try, which about {rows} rows of it in the table would give.",
+        warning="no attack was tried on {secrets}: it takes {held} held-out rows of a secret, and two such secrets. "
+        "How well an attacker guesses these is not known; the certificate says so",
+        hint="Merge rare secrets into one, or hold out more rows: Sequential(holdout=0.5) is the most.",
+    ),
+    "table-far": measured(
+        "Under other networks that were fitted again, 1 % of the rows lose more than {tail}, over 1.5 times epsilon: "
+        "the rows are too few to settle the network, or it misses what columns tell together. Before you sign, have "
+        "the release made again with {more}, with {step}, or of fewer columns: at 1.5 times epsilon or less there is "
+        "no such warning.",
+        warning="under networks that are fitted again, 1 % of the rows lose more than {tail}, over 1.5 times the "
+        "epsilon asked for, {epsilon:g}; the certificate says so",
+        hint="Say {more}, {step}, or release fewer columns.",
+    ),
+    "table-unchanged": measured(
+        "HARDLY ANYTHING WAS CHANGED: fewer than 1 % of the cells. The network sees next to nothing in these columns "
+        "that tells the secret; what it cannot see, such as a rule over many columns together, is released as it was.",
+        warning="fewer than 1 % of the cells are changed: the network sees next to nothing in these columns that "
+        "tells the secret, and what it cannot see (a rule over many columns together) is released as it is",
+        hint="Look whether a column is a code or a check digit of the secret, and leave it out.",
+    ),
+    "table-idle": measured(
+        "ATTACKERS TELL ABOUT AS MUCH FROM THIS RELEASE AS FROM THE RAW COLUMNS, on rows that the network was not "
+        "fitted to: what was changed hides next to nothing from them.",
+        warning="attackers tell the secret of held-out rows from the release about as well as from the raw columns "
+        "(AUC {best:.2f} and {raw:.2f}): what is changed hides next to nothing from them; the certificate says so",
+        hint="{hint}",
+    ),
+    "table-useless": measured(
+        "ONE CONSTANT IS NEARER to the values of {columns} than this release, on average under the fitted network: the "
+        "most frequent label, or the median, in place of every value would do as well or better. Single values of "
+        "these columns are of no use.",
+    ),
+    "table-shares": measured(
+        "SHARES OF LEVELS ARE OFF, on average under the fitted network: {shifts} (of numbers in cells: of a cell). "
+        "Counts of these levels in the release are not those of the table.",
+        warning="the shares of some levels of {columns} are off on average, by more than {most:g} or by a factor of "
+        "more than {times:g}",
+        hint="{hint} The plan and the certificate have the figures.",
+        reason="shares",
+    ),
+    "channel-loose": measured(
+        "RELEASED VALUES HARDLY FOLLOW THE RAW ONES in {columns}: over {rows}, their expected correlation is below "
+        "0.5, or their mean squared error above the variance. High values may come out low: single values and "
+        "comparisons of groups are of no use.",
+        warning="the released values of {columns} hardly follow the raw ones: high values may come out low",
+        hint='Ask for a larger epsilon, leave the column out, or say mechanism="noise": its error may be larger, but '
+        "is 0 on average. The plan has the correlation.",
+        reason="correlation",
+    ),
+    "channel-shares": measured(
+        "SHARES OF LEVELS ARE OFF by more than {most}, on average over {rows}: {shifts}. Counts of these levels in "
+        "the release are not those of the table.",
+        warning="the shares of some levels of {columns} are off by more than {most} on average{lost}",
+        hint='Ask for a larger epsilon, or leave the column out. Channel(preserve="marginal") keeps the shares, and '
+        "changes more labels. The plan has the figures.",
+        reason="shares",
+    ),
+    "useless": measured(
+        "ONE CONSTANT IS ABOUT AS NEAR to the values of {columns} as this release, or nearer, clipping to bounds left "
+        "aside, over the rows of the protected secrets that the plan was made from: the median in place of every "
+        "value, or the most frequent label, does about as well. Single values of these columns are of little or no "
+        "use.",
+        warning="the error of {columns} is larger than that of a constant{where}, or hardly smaller: the median in "
+        "place of every value, or the most frequent label, does about as well",
+        hint="{hint}",
+        reason="constant",
+    ),
+    "remap-shares": measured(
+        "VALUES FAR OUT ARE NEVER RELEASED in {columns}: those that take the place of noisy ones lie nearer to the "
+        "middle than more than 5 % of the rows that the plan was made from.",
+        warning="the values of {share:.0%} of the rows{most} of {columns} are never released: those that take the "
+        "place of noisy ones lie nearer to the middle",
+        hint="Ask for a larger epsilon, or leave remap out: the error is then larger, but 0 on average.",
+        reason="shares",
+    ),
+    "after-bounds": measured(
+        "VALUES LIE BEYOND THE BOUNDS that noisy ones are clipped to, in {columns}: more than 1 % of the rows that the "
+        "plan was made from. The error that is printed here is the one before that; up to their distance from the "
+        "bounds is added to it.",
+        warning="about {share:.2%} of the values of {columns} lie beyond the bounds that noisy values are clipped to, "
+        "by {away:.3g} on average: up to so much is added to their error, and plan and certificate have that of the "
+        "noise alone",
+        hint="Give Layout(clip=...) the bounds of the values before the noise, or leave it out.",
+        reason="clip",
+    ),
+}
+"""Sentences that warn of a release, in the order in which they are shown; with the words of the warning, where one is
+given when the plan is made."""
+WARNINGS = tuple(CAUTIONS)
+
+
+SENTENCES: Mapping[str, Sentence] = {
+    **CAUTIONS,
+    # of channels
     "channel-exact": proved(
         "The probabilities of the released levels meet the guarantee under every belief named here. This was checked "
         "in whole numbers, which no rounding falsifies.",
@@ -30,10 +202,6 @@ CHANNEL_SENTENCES: Mapping[str, Sentence] = {
         "changes the log-odds of two secrets by at most {most}. Any reader: by at most this more than the values "
         "themselves could. The losses of several releases add.",
     ),
-    "channel-reader-any": uncovered(
-        "A reader who knows the value itself: the probabilities depend on the secret of the row too, and nothing "
-        "bounds what the released value tells him of it.",
-    ),
     "channel-unlike": uncovered(
         "Equal treatment: equal values of rows with different secrets are released with different probabilities.",
     ),
@@ -47,15 +215,6 @@ CHANNEL_SENTENCES: Mapping[str, Sentence] = {
     "channel-again-capped": uncovered(
         "A second release of this column of the same records: its guarantee rests on the randomness of the values. "
         "Only the bound under any law adds up.",
-    ),
-    "channel-loose": measured(
-        "RELEASED VALUES HARDLY FOLLOW THE RAW ONES in {columns}: over {rows}, their expected correlation is below "
-        "0.5, or their mean squared error above the variance. High values may come out low: single values and "
-        "comparisons of groups are of no use.",
-    ),
-    "channel-shares": measured(
-        "SHARES OF LEVELS ARE OFF by more than {most}, on average over {rows}: {columns}. Counts of these levels in "
-        "the release are not those of the table.",
     ),
     "channel-learned": uncovered(
         "What the choice of the probabilities tells: they were computed from the table.{printed}",
@@ -92,11 +251,7 @@ CHANNEL_SENTENCES: Mapping[str, Sentence] = {
         "How the levels are drawn: each with 62 random bits, which come from AES-256 in counter mode, a standard "
         "cipher. Each probability is a whole multiple of 2^-62, exactly.",
     ),
-}
-"""Kind and text per sentence, a part of `sentences.SENTENCES`."""
-
-
-TABLE_SENTENCES: Mapping[str, Sentence] = {
+    # of whole tables
     "table-loss": proved(
         "Whatever was released of a row: the released values of the row together change the odds of two secrets by a "
         "factor of at most e^epsilon under each network among the beliefs; the bound allows for what the computer "
@@ -125,14 +280,6 @@ TABLE_SENTENCES: Mapping[str, Sentence] = {
         "AUC of {auc} (0.5 is a blind guess, 1 is always right); from the raw columns, {raw}. If the network were the "
         "truth, no attacker could have an AUC above {allowed}. {shown} Other attackers may do better.",
     ),
-    "table-few-attacked": uncovered(
-        "NO ATTACK WAS TRIED ON {secrets}: too few of their rows could be held out. How well an attacker guesses these "
-        "was not measured; the AUC printed here is of the other secrets. The guarantee covers these rows all the same: "
-        "under each network among the beliefs, no attack on released rows alone tells one of these secrets from "
-        "another, or from any mixture of others, with an AUC above {allowed} on average. This is proved, not measured, "
-        "and it rests on the network, which knows less of rare secrets. It takes {held} held-out rows of a secret to "
-        "try, which about {rows} rows of it in the table would give.",
-    ),
     "table-sizes": uncovered(
         "What the sizes of secrets that no attack was tried on tell: this certificate says whether each has fewer than "
         "20 rows, or at least 20, 100 or 1,000. A reader who knows all rows but one may learn the secret of that one "
@@ -149,40 +296,6 @@ TABLE_SENTENCES: Mapping[str, Sentence] = {
         "can compute them for each row that the last one may be, and compare.",
     ),
     "table-unattacked": uncovered("Attacks: none was tried on rows that the network was not fitted to."),
-    "table-exceeds": measured(
-        "ATTACKERS SHOWED MORE THAN EPSILON on rows that the network was not fitted to: the network misses what these "
-        "columns tell together. The release was asked for all the same.",
-    ),
-    "table-beyond": measured(
-        "ATTACKERS TELL MORE THAN EPSILON ALLOWS, on rows that the network was not fitted to: the best with an AUC of "
-        "{auc}, where none could have more than {allowed} if the network were the truth. The difference is more than "
-        "two standard errors of an AUC of so many rows (Hanley and McNeil). The network misses what these columns tell "
-        "together. Before you sign, have the release made again with {step}, at a smaller epsilon, or of fewer "
-        "columns.",
-    ),
-    "table-far": measured(
-        "Under other networks that were fitted again, 1 % of the rows lose more than {tail}, over 1.5 times epsilon: "
-        "the rows are too few to settle the network, or it misses what columns tell together. Before you sign, have "
-        "the release made again with {more}, with {step}, or of fewer columns: at 1.5 times epsilon or less there is "
-        "no such warning.",
-    ),
-    "table-unchanged": measured(
-        "HARDLY ANYTHING WAS CHANGED: fewer than 1 % of the cells. The network sees next to nothing in these columns "
-        "that tells the secret; what it cannot see, such as a rule over many columns together, is released as it was.",
-    ),
-    "table-idle": measured(
-        "ATTACKERS TELL ABOUT AS MUCH FROM THIS RELEASE AS FROM THE RAW COLUMNS, on rows that the network was not "
-        "fitted to: what was changed hides next to nothing from them.",
-    ),
-    "table-useless": measured(
-        "ONE CONSTANT IS NEARER to the values of {columns} than this release, on average under the fitted network: the "
-        "most frequent label, or the median, in place of every value would do as well or better. Single values of "
-        "these columns are of no use.",
-    ),
-    "table-shares": measured(
-        "SHARES OF LEVELS ARE OFF, on average under the fitted network: {shifts} (of numbers in cells: of a cell). "
-        "Counts of these levels in the release are not those of the table.",
-    ),
     "table-planned": uncovered(
         "The rows of the table: a reader who holds them recognises them in the release, whether or not the network was "
         "fitted to them. What the plan tells of the rows that it was made from is not bounded.",
@@ -215,11 +328,6 @@ TABLE_SENTENCES: Mapping[str, Sentence] = {
         "columns by what is computed: what is said here of changed values is not of these.",
     ),
     "table-derived": done("Columns that are functions of others were computed from the release of these: {what}."),
-}
-"""Kind and text per sentence, a part of `sentences.SENTENCES`."""
-
-
-SENTENCES: Mapping[str, Sentence] = {
     # what is assumed
     "records": assumed("Records are independent of one another."),
     "beliefs": assumed(
@@ -361,32 +469,12 @@ SENTENCES: Mapping[str, Sentence] = {
     "cells": proved(
         "Values were counted in cells. The scale pays for their width: the guarantee is under the exact frequencies.",
     ),
-    "no-noise": proved("No noise was needed for this guarantee: the values without noise have it too."),
-    "without-noise": proved("No noise was needed for {what}: it has this guarantee without noise."),
     "shared": proved("{answers} share epsilon{deltas} evenly. Together they have the guarantee."),
     "pure-only": proved("The noise was held to pure privacy, which is more than was asked for."),
     "lipschitz": proved("One changed value changes {what}, before the noise, by at most {most}{how}."),
     "derived-count": proved("The first count is the public total less the second one, at no cost."),
     "group-noise": proved("No quilt helps the values of some {some}: the noise hides {all} as a whole."),
     # what was measured
-    "useless": measured(
-        "ONE CONSTANT IS ABOUT AS NEAR to the values of {columns} as this release, or nearer, clipping to bounds left "
-        "aside, over the rows of the protected secrets that the plan was made from: the median in place of every "
-        "value, or the most frequent label, does about as well. Single values of these columns are of little or no "
-        "use.",
-    ),
-    "remap-shares": measured(
-        "VALUES FAR OUT ARE NEVER RELEASED in {what}: those that take the place of noisy ones lie nearer to the middle "
-        "than more than 5 % of the rows that the plan was made from.",
-    ),
-    "after-bounds": measured(
-        "VALUES LIE BEYOND THE BOUNDS that noisy ones are clipped to, in {what}: more than 1 % of the rows that the "
-        "plan was made from. The error that is printed here is the one before that; up to their distance from the "
-        "bounds is added to it.",
-    ),
-    "refuted": measured(
-        "The published scale of {what} is NOT private under the laws that its theorem assumes: {loss}. It is not used.",
-    ),
     "fit-left-out": measured(
         "The fitted model of {what} is not among the beliefs: the table of the plan refutes it at 95 % "
         "(Kolmogorov-Smirnov), and it would need more than twice the noise of the observed frequencies.",
@@ -394,6 +482,9 @@ SENTENCES: Mapping[str, Sentence] = {
     "fit-decides": measured(
         "The fitted model of {what} decides the noise{strata}: it needs more than twice that of the observed "
         "frequencies{refuted}.",
+        warning="the fitted model of {columns} needs more than twice the noise of the observed frequencies{refuted}",
+        hint='Say beliefs="empirical", which leaves the model out, or bin the column first.',
+        reason="fit",
     ),
     "fit-refuted": measured(
         "The fitted model of {what} decides the noise{strata}, and the table of the plan refutes it at 95 % "
@@ -404,38 +495,8 @@ SENTENCES: Mapping[str, Sentence] = {
         "bounded-column rule, not on these figures.",
     ),
     "joint-any-law": measured("Under any law of the columns within {range}, the pure loss of {of} is at most {loss}."),
-    "kept-unread": uncovered(
-        "What {kept}, which is kept, tells of the secret: its entries have neither an order nor a text to look at.",
-    ),
-    "kept-tells": measured("From {kept}, which {are},{beside} {determines} can be told ({measured})."),
-    "order-tells": measured("The order of the rows tells more than a random one: {reasons}."),
-    "few-rows": measured(
-        "These secrets have fewer than {fewest} rows each{table}: {secrets}. Their observed frequencies say little "
-        "about anybody else's, and the scale leans on single records.",
-    ),
-    "few-rows-here": measured(  # of earlier versions: one row could decide whether it was said
-        "Not every secret of the plan has {fewest} rows here. Which have fewer, or none, is not said: it might tell "
-        "the secret of a record.",
-    ),
-    "rare-levels": measured(
-        "{levels} of the levels have fewer than {fewest} rows each: a released one may be that of one person.",
-    ),
-    "weak-epsilon": proved(
-        "Epsilon is above 10: a reader who thought a secret 50 % likely may end up at 99.99 % or more.",
-    ),
-    "weak-delta": proved(
-        "Delta times the number of rows is 1 or more: publishing one row's secret in full would satisfy it.",
-    ),
     "upper-bound": measured(
         "The loss of a unit that adds several rows of both signs is an upper bound: less noise might do.",
-    ),
-    "observed-exceeds": measured(
-        "Measured for {what} under the observed frequencies of these rows: {found}. The guarantee is under the "
-        "beliefs named here, not under these frequencies.",
-    ),
-    "range-exceeds": proved(
-        "The range of {what} is wider in these rows than in the table of the plan, for whose range the noise was made. "
-        "Under any law on their own range, rounded up: {loss}.",
     ),
     "wider": measured("Where the law is another one than is believed here, rounded up: {losses}."),
     # what is not covered
@@ -486,9 +547,6 @@ SENTENCES: Mapping[str, Sentence] = {
     ),
     "per-time": uncovered("Several times of one series together: the guarantee is for the state at one time."),
     "per-node": uncovered("Several nodes together: the guarantee is for the state of one node."),
-    "impossible-table": uncovered(
-        "The given {laws} impossible what the table holds: the guarantee is for readers who are wrong about it.",
-    ),
     "listed-states": uncovered("Pairs of states that are not listed."),
     "impossible-states": uncovered("What the networks make impossible for a node is not hidden there."),
     "impossible-starts": uncovered("What the given start makes impossible at a time is not hidden there."),
@@ -538,28 +596,12 @@ SENTENCES: Mapping[str, Sentence] = {
         "where that count is not positive.",
     ),
     "mean-of-series": done("The mean is the sum divided by the public number of values."),
-    "warning-seed": uncovered(
-        "WARNING: the noise came from a seed. Whoever knows the seed can subtract it: this release is not private.",
-    ),
     # technical
     "grid": technical("{grid}."),
     "integer-noise": technical("Discrete Laplace noise, drawn exactly, with AES-256 for its random bits."),
-    **CHANNEL_SENTENCES,
-    **TABLE_SENTENCES,
 }
 """Kind and text per sentence; braces are filled in by `say`. The words of "clipped", "clipped-to-range", "dates" and
 "remap" count, too: `facts.py` holds them against the fields, also of records that were made long ago."""
-
-
-WARNINGS = (
-    *("warning-seed", "observed-exceeds", "range-exceeds", "order-tells", "kept-tells", "kept-unread", "few-rows"),
-    *("few-rows-here", "rare-levels"),
-    *("weak-epsilon", "weak-delta", "refuted", "no-noise", "without-noise", "impossible-table"),
-    *("channel-reader-any", "table-exceeds", "table-beyond", "table-few-attacked", "table-far"),
-    *("table-unchanged", "table-idle", "table-useless", "table-shares", "channel-loose", "channel-shares"),
-    *("useless", "remap-shares", "after-bounds"),
-)
-"""Sentences that warn of a release, in the order in which they are shown."""
 
 
 def warnings_of(statements: Iterable[Statement], /) -> tuple[str, ...]:
@@ -578,3 +620,13 @@ def say_levels(learned: Sequence[str], declared: Iterable[str], /) -> Statement:
 def say(key: str, /, **parts: object) -> Statement:
     """A sentence with its parts filled in."""
     return Statement.of(SENTENCES, key, **parts)
+
+
+def warn_of(key: str, columns: Sequence[str] = (), /, **parts: object) -> None:
+    """Warn of what a sentence tells of, in the words that are for whoever makes the release."""
+    one = SENTENCES[key]
+    found, hint = (text.format(columns="{columns}", **parts) for text in (one.warning, one.hint))
+    if one.reason:
+        warn(WideNoiseWarning(columns, found, hint=hint, reason=one.reason))
+    else:
+        warn(WeakGuaranteeWarning(found, hint=hint))

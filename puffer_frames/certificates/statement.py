@@ -17,6 +17,12 @@ class Sentence(NamedTuple):
 
     kind: Kind
     text: str
+    warning: str = ""
+    """What is warned of when a release is planned, in other words."""
+    hint: str = ""
+    """What to do then."""
+    reason: str = ""
+    """That of a `WideNoiseWarning`; without one it is a `WeakGuaranteeWarning`."""
 
 
 KINDS = tuple(partial(Sentence, kind) for kind in get_args(Kind))
@@ -36,8 +42,7 @@ class Statement:
     @classmethod
     def of(cls, catalogue: Mapping[str, Sentence], key: str, /, **parts: object) -> Statement:
         """A sentence of a catalogue with its parts filled in."""
-        kind, text = catalogue[key]
-        return cls(key=key, kind=kind, text=text.format(**parts))
+        return cls(key=key, kind=catalogue[key].kind, text=catalogue[key].text.format(**parts))
 
     def __str__(self) -> str:
         return f"{self.text} ({self.kind})"

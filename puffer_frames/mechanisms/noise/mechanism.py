@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, ClassVar, Self
 
+from puffer_frames.certificates.sentences import warn_of
 from puffer_frames.errors import ArgumentError, CalibrationError, WideNoiseWarning, warn
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalRows
@@ -56,7 +57,7 @@ from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Summary
-from puffer_frames.scales.cautions import LARGER, warn_of_moved, warn_of_useless
+from puffer_frames.scales.cautions import LARGER, warn_of_moved
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import ANY_LAW, POPULATION
 from puffer_frames.scales.drift import joint_leanings, leanings, strata_leanings
@@ -252,16 +253,7 @@ class FittedNoise(NoiseFit):
                 "publish", rule="given with a channel", got=repr(asked.publish[0]), hint="Leave it out."
             )
         for name, (share, away) in self.moved_beyond(asked.bounds).items():
-            warn(
-                WideNoiseWarning(
-                    (name,),
-                    f"about {share:.2%} of the values of {{columns}} lie beyond the bounds that noisy values are "
-                    f"clipped to, by {away:.3g} on average: up to so much is added to their error, and plan and "
-                    "certificate have that of the noise alone",
-                    hint="Give Layout(clip=...) the bounds of the values before the noise, or leave it out.",
-                    reason="clip",
-                )
-            )
+            warn_of("after-bounds", (name,), share=share, away=away)
 
     def originals(self, rows: CompleteRows, /) -> Mapping[str, FloatArray] | None:
         """The values of each column before the noise, as the noise is added to them."""
@@ -378,7 +370,8 @@ def warn_of_wide_noise(plan: NoiseFit, /) -> None:
         known = request.one_draw and all(isinstance(one, str) and one in default for one in request.beliefs)
         another = _ANOTHER + _WEAKER * (request.theorem == BOUNDED.name)
         another = another if not several and known and _channel_error(plan) < math.inf else LARGER
-        warn_of_useless(useless, listed=plan.lists_some, hint=_FEWER if several else another)
+        where = " in the rows of the listed secrets" * plan.lists_some
+        warn_of("useless", useless, where=where, hint=_FEWER if several else another)
     elif not several and _is_default(plan) and _is_beaten(plan):
         warn(
             WideNoiseWarning(
@@ -390,29 +383,13 @@ def warn_of_wide_noise(plan: NoiseFit, /) -> None:
             )
         )
     if lost := plan.shifted_remaps():
-        warn(
-            WideNoiseWarning(
-                tuple(lost),
-                f"the values of {max(lost.values()):.0%} of the rows{' or less' * (len(lost) > 1)} of {{columns}} are "
-                "never released: those that take the place of noisy ones lie nearer to the middle",
-                hint="Ask for a larger epsilon, or leave remap out: the error is then larger, but 0 on average.",
-                reason="shares",
-            )
-        )
+        warn_of("remap-shares", tuple(lost), share=max(lost.values()), most=" or less" * (len(lost) > 1))
     if plan.strata is not None:
         _warn_of_strata(plan, plan.strata, [name for name in plan.scales if name not in useless])
     fits = {name: choice for name, choice in plan.choices.items() if "wide fit" in choice.remarks}
     if fits:
         refuted = any("refuted fit" in choice.remarks for choice in fits.values())
-        warn(
-            WideNoiseWarning(
-                tuple(fits),
-                "the fitted model of {columns} needs more than twice the noise of the observed frequencies"
-                + ", and the table refutes it at 95 %" * refuted,
-                hint='Say beliefs="empirical", which leaves the model out, or bin the column first.',
-                reason="fit",
-            )
-        )
+        warn_of("fit-decides", tuple(fits), refuted=", and the table refutes it at 95 %" * refuted)
 
 
 def _warn_of_strata(plan: NoiseFit, strata: StrataChoices, names: Sequence[str]) -> None:
