@@ -76,6 +76,10 @@ def test_every_sentence_is_in_the_table_and_rendered():
     VALIDATOR.check_schema(SCHEMA)
 
 
+def test_a_warning_of_a_sentence_has_a_hint():
+    assert all(bool(one.warning) == bool(one.hint) and bool(one.reason) <= bool(one.hint) for one in SENTENCES.values())
+
+
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if is_noisy(flat(case))])
 def test_releases_add_only_where_the_scale_covers_a_coupling(name):
     """W-infinity (or the difference of means) over epsilon, computed here from the priors."""

@@ -493,9 +493,7 @@ def promise_claims(
     parts = {"whom": whom, "after": in_100(found.after), "first": first, "second": second}
     parts["what"] = what.removesuffix(",")  # the sentence has one after it
     parts["again"] = first if secrets else "the first"
-    told = claim("example", **parts)
-    if delta:
-        told = claim("example-delta", **parts, chance=f"{found.chance:.3g}")
+    told = claim("example", **parts, but=f", but for a chance of at most {found.chance:.3g}" * bool(delta))
     after = f"{in_100(found.after)} in 100"
     bars = (
         Bar(label="before", value=BEFORE, text=f"{in_100(BEFORE)} in 100", kind="rest"),

@@ -15,12 +15,7 @@ REPORT_SENTENCES: Mapping[str, Sentence] = {
     "example": proved(
         "Example: a reader who has a belief named here and knows nothing else {whom} takes {first} to be true with "
         "probability 1 in 10 and {second} with 9 in 10. After looking at {what}, this reader may take {again} to be "
-        "true with probability at most {after} in 100.",
-    ),
-    "example-delta": proved(
-        "Example: a reader who has a belief named here and knows nothing else {whom} takes {first} to be true with "
-        "probability 1 in 10 and {second} with 9 in 10. After looking at {what}, this reader may take {again} to be "
-        "true with probability at most {after} in 100, but for a chance of at most {chance}.",
+        "true with probability at most {after} in 100{but}.",
     ),
     "seen": proved(
         "In other words: if {what} had some outcome with a probability of 10 % under one secret, the probability of "
