@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from puffer_frames.certificates.statement import KINDS, Sentence, Statement, of_keys
-from puffer_frames.errors import WeakGuaranteeWarning, WideNoiseWarning, warn
 from puffer_frames.numbers.presentation import shown_names
+from puffer_frames.scales.cautions import warn_of_weak_guarantee, warn_of_width
 
 proved, measured, assumed, uncovered, done, technical, _ = KINDS
 
@@ -627,6 +627,6 @@ def warn_of(key: str, columns: Sequence[str] = (), /, **parts: object) -> None:
     one = SENTENCES[key]
     found, hint = (text.format(columns="{columns}", **parts) for text in (one.warning, one.hint))
     if one.reason:
-        warn(WideNoiseWarning(columns, found, hint=hint, reason=one.reason))
+        warn_of_width(columns, found, hint=hint, reason=one.reason)
     else:
-        warn(WeakGuaranteeWarning(found, hint=hint))
+        warn_of_weak_guarantee(found, hint=hint)

@@ -9,7 +9,7 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
-from puffer_frames.errors import FewRowsWarning, SuspectValuesWarning, WideNoiseWarning, warn
+from puffer_frames.errors import FewRowsWarning, SuspectValuesWarning, WeakGuaranteeWarning, WideNoiseWarning, warn
 from puffer_frames.frames.coded import Numbered
 from puffer_frames.frames.columns import MISSING, meant_as, rows_text
 from puffer_frames.frames.table import CompleteRows
@@ -33,6 +33,16 @@ _TAIL, _FEWEST_VALUES = 0.01, 5
 """Share of the other rows that may lie far out, too; different values that the others have, at least."""
 
 
+def warn_of_width(columns: Sequence[str], found: str, /, *, hint: str, reason: str) -> None:
+    """Warn of columns of little use: as `WideNoiseWarning` has it."""
+    warn(WideNoiseWarning(columns, found, hint=hint, reason=reason))
+
+
+def warn_of_weak_guarantee(found: str, /, *, hint: str) -> None:
+    """Warn of a guarantee that says little."""
+    warn(WeakGuaranteeWarning(found, hint=hint))
+
+
 def _suspect(what: str, found: str, /, *, hint: str) -> None:
     warn(SuspectValuesWarning(what, found, hint=hint))
 
@@ -48,14 +58,12 @@ def warn_of_identifiers(name: str, /) -> None:
 
 def warn_of_tail(name: str, /) -> None:
     """Warn of a column of a whole table with values far out, for which the middle one of their cell is released."""
-    warn(
-        WideNoiseWarning(
-            [name],
-            "{columns} has values far from the others, in whose place the middle one of their cell is released: means, "
-            "sums and the spread of released values are off by far",
-            hint="Take more cells: mechanism=Sequential(cells=64). Medians and shares below a value are not affected.",
-            reason="tail",
-        )
+    warn_of_width(
+        [name],
+        "{columns} has values far from the others, in whose place the middle one of their cell is released: means, "
+        "sums and the spread of released values are off by far",
+        hint="Take more cells: mechanism=Sequential(cells=64). Medians and shares below a value are not affected.",
+        reason="tail",
     )
 
 

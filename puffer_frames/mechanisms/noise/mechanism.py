@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 from puffer_frames.certificates.sentences import warn_of
-from puffer_frames.errors import ArgumentError, CalibrationError, WideNoiseWarning, warn
+from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalRows
 from puffer_frames.frames.roles import Roles, RowOrder
@@ -57,7 +57,7 @@ from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Summary
-from puffer_frames.scales.cautions import LARGER, warn_of_moved
+from puffer_frames.scales.cautions import LARGER, warn_of_moved, warn_of_width
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import ANY_LAW, POPULATION
 from puffer_frames.scales.drift import joint_leanings, leanings, strata_leanings
@@ -161,7 +161,32 @@ class FittedNoise(NoiseFit):
         return self.observed
 
     def warn(self) -> None:
-        warn_of_wide_noise(self)
+        """Warn of columns that a constant is nearer to, and of noise that a model, or its mechanism, makes wide."""
+        useless, several = self.useless_columns(), len(self.choices) > 1
+        if useless:
+            request = self.request
+            default = ("fitted", "empirical")  # a channel may do worse, or nothing at all, under other beliefs
+            known = request.one_draw and all(isinstance(one, str) and one in default for one in request.beliefs)
+            another = _ANOTHER + _WEAKER * (request.theorem == BOUNDED.name)
+            another = another if not several and known and _channel_error(self) < math.inf else LARGER
+            where = " in the rows of the listed secrets" * self.lists_some
+            warn_of("useless", useless, where=where, hint=_FEWER if several else another)
+        elif not several and _is_default(self) and _is_beaten(self):
+            warn_of_width(
+                self.request.public,
+                "the noise of {columns} has a larger error than a channel, which has the same epsilon also where "
+                f"{replaced_rows('min(1/2, 2/sqrt(rows))')}, and loses less under any law",
+                hint='Say mechanism="channel", or see all mechanisms side by side with puffer_frames.compare.',
+                reason="mechanism",
+            )
+        if lost := self.shifted_remaps():
+            warn_of("remap-shares", tuple(lost), share=max(lost.values()), most=" or less" * (len(lost) > 1))
+        if self.strata is not None:
+            _warn_of_strata(self, self.strata, [name for name in self.scales if name not in useless])
+        fits = {name: choice for name, choice in self.choices.items() if "wide fit" in choice.remarks}
+        if fits:
+            refuted = any("refuted fit" in choice.remarks for choice in fits.values())
+            warn_of("fit-decides", tuple(fits), refuted=", and the table refutes it at 95 %" * refuted)
 
     def instead(self) -> str | None:
         """Whole tables, for several columns in many rows: numbers beside labels, or noise that a constant is nearer to.
@@ -361,37 +386,6 @@ _FEWEST, _HALF, _THIRD = 50, 0.5, 1 / 3
 than a third of the error of the noise."""
 
 
-def warn_of_wide_noise(plan: NoiseFit, /) -> None:
-    """Warn of columns that a constant is nearer to, and of noise that a fitted model, or its mechanism, makes wide."""
-    useless, several = plan.useless_columns(), len(plan.choices) > 1
-    if useless:
-        request = plan.request
-        default = ("fitted", "empirical")  # a channel may do worse, or nothing at all, under other beliefs
-        known = request.one_draw and all(isinstance(one, str) and one in default for one in request.beliefs)
-        another = _ANOTHER + _WEAKER * (request.theorem == BOUNDED.name)
-        another = another if not several and known and _channel_error(plan) < math.inf else LARGER
-        where = " in the rows of the listed secrets" * plan.lists_some
-        warn_of("useless", useless, where=where, hint=_FEWER if several else another)
-    elif not several and _is_default(plan) and _is_beaten(plan):
-        warn(
-            WideNoiseWarning(
-                plan.request.public,
-                "the noise of {columns} has a larger error than a channel, which has the same epsilon also where "
-                f"{replaced_rows('min(1/2, 2/sqrt(rows))')}, and loses less under any law",
-                hint='Say mechanism="channel", or see all mechanisms side by side with puffer_frames.compare.',
-                reason="mechanism",
-            )
-        )
-    if lost := plan.shifted_remaps():
-        warn_of("remap-shares", tuple(lost), share=max(lost.values()), most=" or less" * (len(lost) > 1))
-    if plan.strata is not None:
-        _warn_of_strata(plan, plan.strata, [name for name in plan.scales if name not in useless])
-    fits = {name: choice for name, choice in plan.choices.items() if "wide fit" in choice.remarks}
-    if fits:
-        refuted = any("refuted fit" in choice.remarks for choice in fits.values())
-        warn_of("fit-decides", tuple(fits), refuted=", and the table refutes it at 95 %" * refuted)
-
-
 def _warn_of_strata(plan: NoiseFit, strata: StrataChoices, names: Sequence[str]) -> None:
     """Warn of columns that a constant is nearer to in some strata."""
     for name in names:
@@ -403,14 +397,12 @@ def _warn_of_strata(plan: NoiseFit, strata: StrataChoices, names: Sequence[str])
             rows = {secret: prior.levels[1] for secret, prior in law.items()}
             useless += plan.error_of(choices[name].scale) > spread_of(law, rows)[1]
         if useless:
-            warn(
-                WideNoiseWarning(
-                    (name,),
-                    f"the error of {{columns}} is larger than that of a constant in {useless:,} of "
-                    f"{len(strata.choices):,} strata",
-                    hint="Ask for a larger epsilon, condition on fewer columns, or leave these strata out.",
-                    reason="constant",
-                )
+            warn_of_width(
+                (name,),
+                f"the error of {{columns}} is larger than that of a constant in {useless:,} of "
+                f"{len(strata.choices):,} strata",
+                hint="Ask for a larger epsilon, condition on fewer columns, or leave these strata out.",
+                reason="constant",
             )
 
 

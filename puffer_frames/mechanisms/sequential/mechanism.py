@@ -15,7 +15,7 @@ from puffer_frames.certificates.fields import WholeTable
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.sentences import say, say_levels, warn_of
 from puffer_frames.certificates.statement import Statement
-from puffer_frames.errors import ArgumentError, RareLevelsWarning, WideNoiseWarning, warn
+from puffer_frames.errors import ArgumentError, RareLevelsWarning, warn
 from puffer_frames.frames.columns import NativeFrame, check_rows, not_found
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table, is_frame, library_of, open_table, small_frame
@@ -82,6 +82,7 @@ from puffer_frames.scales.cautions import (
     warn_of_moved,
     warn_of_strange,
     warn_of_texts,
+    warn_of_width,
 )
 from puffer_frames.scales.drift import Batch, protected_here
 from puffer_frames.scales.learned import Bootstrap, OtherTable
@@ -427,13 +428,11 @@ class FittedTable(TableFit):
             warn_of("useless", self.useless_columns, where="", hint=_LESS)
         if unrelated := [pair for pair in self.kept.unrelated if not {*pair} & {*self.useless_columns}]:
             pairs = listed([f"{one!r} and {other!r}" for one, other in unrelated], most=MOST_NAMED)
-            warn(
-                WideNoiseWarning(
-                    tuple(dict.fromkeys(chain(*unrelated))),
-                    f"hardly anything is left of the correlation of {pairs} in a release, or it has the other sign",
-                    hint=f"{_LESS} A correlation that the secret makes is hidden with it.",
-                    reason="unrelated",
-                )
+            warn_of_width(
+                tuple(dict.fromkeys(chain(*unrelated))),
+                f"hardly anything is left of the correlation of {pairs} in a release, or it has the other sign",
+                hint=f"{_LESS} A correlation that the secret makes is hidden with it.",
+                reason="unrelated",
             )
         if self.shifted_columns:
             warn_of("table-shares", tuple(self.shifted_columns), most=SHIFTED, times=TIMES, hint=_LESS)
