@@ -97,7 +97,7 @@ CAUTIONS: Mapping[str, Sentence] = {
         "the rows are too few to settle the network, or it misses what columns tell together. Before you sign, have "
         "the release made again with {more}, with {step}, or of fewer columns: at 1.5 times epsilon or less there is "
         "no such warning.",
-        warning="under networks that are fitted again, 1 % of the rows lose more than {tail}, over 1.5 times the "
+        warning="under networks that are fitted again, 1 % of the rows lose more than {tail}, over {most:g} times the "
         "epsilon asked for, {epsilon:g}; the certificate says so",
         hint="Say {more}, {step}, or release fewer columns.",
     ),

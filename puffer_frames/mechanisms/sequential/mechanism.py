@@ -51,6 +51,7 @@ from puffer_frames.mechanisms.sequential.fitted import (
     MOST_HELD,
     MOST_NAMED,
     TIMES,
+    WARNED,
     TableFit,
     split,
 )
@@ -410,7 +411,7 @@ class FittedTable(TableFit):
                 levels = tuple(column.levels[code] for code in column.rare)
                 warn(RareLevelsWarning(levels, fewest=RARE, column=column.name))
         if self.is_far:
-            told = {"tail": f"{self.worst_tail:.3g}", "epsilon": self.request.target.epsilon}
+            told = {"tail": f"{self.worst_tail:.3g}", "most": WARNED, "epsilon": self.request.target.epsilon}
             warn_of("table-far", **told, more=self.more_beliefs, step=self.smaller_step)
         if self.unattacked and self.options.holdout:
             warn_of("table-few-attacked", secrets=self.unattacked_words, held=FEWEST_HELD)
