@@ -80,12 +80,16 @@ def is_warned(warnings: Sequence[PufferWarning], kind: type[PufferWarning], /) -
     return any(isinstance(warning, kind) for warning in warnings)
 
 
+def _weaknesses(target: Target, rows: int) -> list[str]:
+    """Keys of what is said of an epsilon above 10, and of a delta that is no smaller than one row's share."""
+    holds = {"weak-epsilon": target.epsilon > LARGE_EPSILON, "weak-delta": target.delta * rows >= 1}
+    return [key for key, is_so in holds.items() if is_so]
+
+
 def warn_of_weakness(target: Target, /, *, rows: int, of: str = "rows") -> None:
-    """Warn of an epsilon above 10, and of a delta that is no smaller than one row's share."""
-    if target.epsilon > LARGE_EPSILON:
-        warn_of("weak-epsilon", epsilon=target.epsilon)
-    if target.delta * rows >= 1:
-        warn_of("weak-delta", delta=target.delta, rows=rows, of=of, least=1 / rows)
+    """Warn of an epsilon or a delta that promises next to nothing."""
+    for key in _weaknesses(target, rows):
+        warn_of(key, epsilon=target.epsilon, delta=target.delta, rows=rows, of=of, least=1 / max(1, rows))
 
 
 def weak(
@@ -98,10 +102,7 @@ def weak(
         more = f" and {len(few) - _MOST_NAMED:,} more" if len(few) > _MOST_NAMED else ""
         secrets = ", ".join(shown(repr(secret)) for secret in few[:_MOST_NAMED]) + more
         yield say("few-rows", fewest=FEWEST_ROWS, table=" in the table of the plan" * others, secrets=secrets)
-    if target.epsilon > LARGE_EPSILON:
-        yield say("weak-epsilon")
-    if target.delta * rows >= 1:
-        yield say("weak-delta")
+    yield from map(say, _weaknesses(target, rows))
 
 
 def seen(warnings: Sequence[PufferWarning], /, *, others: bool) -> Iterator[Statement]:
