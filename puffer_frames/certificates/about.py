@@ -59,12 +59,8 @@ def check_about(about: About, /) -> dict[str, str]:
     if about is None:
         return {}
     if not isinstance(about, Mapping):
-        raise ArgumentTypeError(
-            "about",
-            rule="a mapping",
-            got=f"a {type(about).__name__}",
-            hint='Write about={"issuer": "Our office"}.',
-        )
+        hint = 'Write about={"issuer": "Our office"}.'
+        raise ArgumentTypeError("about", rule="a mapping", got=f"a {type(about).__name__}", hint=hint)
     checked = {}
     for name, value in about.items():
         if name not in FIELDS:
@@ -101,9 +97,8 @@ def _text(name: str, value: object) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ArgumentError(
-            f"about[{name!r}]", rule="text of Unicode characters", got="half of a surrogate pair", hint="Type it anew."
-        ) from None
+        rule, got = "text of Unicode characters", "half of a surrogate pair"
+        raise ArgumentError(f"about[{name!r}]", rule=rule, got=got, hint="Type it anew.") from None
     return unicodedata.normalize("NFC", value)  # of letters with accents there are two spellings, and one data set
 
 
@@ -113,15 +108,12 @@ def _utc(value: object) -> str:
     except ValueError:
         moment = None
     if not isinstance(moment, datetime) or moment.tzinfo is None:
-        raise ArgumentError(
-            'about["created"]',
-            rule="a datetime with a time zone, or its text in ISO 8601",
-            got="one without a zone" if isinstance(moment, datetime) else f"another {type(value).__name__}",
-            hint='Write datetime.now(timezone.utc), or "2026-01-31T12:00:00Z".',
-        )
+        got = "one without a zone" if isinstance(moment, datetime) else f"another {type(value).__name__}"
+        rule = "a datetime with a time zone, or its text in ISO 8601"
+        hint = 'Write datetime.now(timezone.utc), or "2026-01-31T12:00:00Z".'
+        raise ArgumentError('about["created"]', rule=rule, got=got, hint=hint)
     try:
         return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
     except OverflowError:
-        raise ArgumentError(
-            'about["created"]', rule="a time of the years 1 to 9999 in UTC", got="another", hint="Leave it out."
-        ) from None
+        rule = "a time of the years 1 to 9999 in UTC"
+        raise ArgumentError('about["created"]', rule=rule, got="another", hint="Leave it out.") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from puffer_frames.certificates.sentences import say
+from puffer_frames.certificates.sentences import say, warn_of
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.certificates.version import __version__
 from puffer_frames.errors import KeptColumnWarning, PufferWarning, RowOrderWarning, UnreadColumnWarning
@@ -80,6 +80,18 @@ def is_warned(warnings: Sequence[PufferWarning], kind: type[PufferWarning], /) -
     return any(isinstance(warning, kind) for warning in warnings)
 
 
+def _weaknesses(target: Target, rows: int) -> list[str]:
+    """Keys of what is said of an epsilon above 10, and of a delta that is no smaller than one row's share."""
+    holds = {"weak-epsilon": target.epsilon > LARGE_EPSILON, "weak-delta": target.delta * rows >= 1}
+    return [key for key, is_so in holds.items() if is_so]
+
+
+def warn_of_weakness(target: Target, /, *, rows: int, of: str = "rows") -> None:
+    """Warn of an epsilon or a delta that promises next to nothing."""
+    for key in _weaknesses(target, rows):
+        warn_of(key, epsilon=target.epsilon, delta=target.delta, rows=rows, of=of, least=1 / max(1, rows))
+
+
 def weak(
     target: Target, rows_per_secret: Mapping[Secret, int], /, *, rows: int, others: bool = False
 ) -> Iterator[Statement]:
@@ -90,10 +102,7 @@ def weak(
         more = f" and {len(few) - _MOST_NAMED:,} more" if len(few) > _MOST_NAMED else ""
         secrets = ", ".join(shown(repr(secret)) for secret in few[:_MOST_NAMED]) + more
         yield say("few-rows", fewest=FEWEST_ROWS, table=" in the table of the plan" * others, secrets=secrets)
-    if target.epsilon > LARGE_EPSILON:
-        yield say("weak-epsilon")
-    if target.delta * rows >= 1:
-        yield say("weak-delta")
+    yield from map(say, _weaknesses(target, rows))
 
 
 def seen(warnings: Sequence[PufferWarning], /, *, others: bool) -> Iterator[Statement]:

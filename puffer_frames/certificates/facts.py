@@ -165,7 +165,7 @@ def are_said(facts: Facts, statements: Sequence[Statement], /, *, columns: Seque
 
 def _filled(key: str, said: Mapping[str, str]) -> str:
     """What is between the words of a sentence with one gap; nothing where the sentence is not there."""
-    before, _, rest = SENTENCES[key][1].partition("{")
+    before, _, rest = SENTENCES[key].text.partition("{")
     return said.get(key, "").removeprefix(before).removesuffix(rest.partition("}")[2])
 
 

@@ -37,68 +37,35 @@ from puffer_frames.numbers.presentation import pairs_text, plain, shown, shown_n
 _FORMATS = {"parquet": "application/x-parquet", "csv": "text/csv"}
 _TYPES = {"truth": "sc:Boolean", "whole": "sc:Integer", "number": "sc:Float", "text": "sc:Text"}
 _VERSION = "http://mlcommons.org/croissant/1.0"
-_CONTEXT: Mapping[str, Any] = {
+_TERMS = (
+    *("@language", "@vocab", "citeAs", "column", "conformsTo", "cr", "rai", "data", "dataType", "dct"),
+    *("equivalentProperty", "examples", "extract", "field", "fileProperty", "fileObject", "fileSet", "format"),
+    *("includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet", "references"),
+    *("regex", "repeated", "replace", "samplingRate", "sc", "separator", "source", "subField", "transform"),
+)
+_CONTEXT: Mapping[str, Any] = {term: f"cr:{term}" for term in _TERMS} | {
     "@language": "en",
     "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
     "conformsTo": "dct:conformsTo",
     "cr": "http://mlcommons.org/croissant/",
     "rai": "http://mlcommons.org/croissant/RAI/",
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileProperty": "cr:fileProperty",
-    "fileObject": "cr:fileObject",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
     "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
 }
 """The context that the format fixes."""
 
 
 def croissant_record(certificate: Fields, path: Path, /, *, url: str | None, licence: str | None) -> dict[str, Any]:
-    """The description of a released file; what nobody has said is left out, or "not said" where the format needs it.
-
-    Raises
-    ------
-    ArgumentError
-        For another file than Parquet or CSV, and for an address or a licence that is no text.
-    UncoveredFrameError
-        For a file that is not the release, nor declared as derived from it.
-    OSError, TableFileError
-        Where the file cannot be read.
-    """
-    for name, text in (("url", url), ("license", licence)):
-        if text is not None and (not isinstance(text, str) or not text.strip()):
-            raise ArgumentError(name, rule="a text", got="something else", hint="Leave it out.")
+    """The description of a released file; what nobody has said is left out, or "not said" where the format needs it."""
+    _check_texts(url=url, license=licence)
     kind = format_of(path)
     if kind not in _FORMATS:
-        raise ArgumentError(
-            "the file", rule="Parquet or CSV", got=f"a {kind}" if kind == "folder" else f"a file of {kind}",
-            hint="Write the release to one file of these formats.",
-        )  # fmt: skip
+        got = f"a {kind}" if kind == "folder" else f"a file of {kind}"
+        hint = "Write the release to one file of these formats."
+        raise ArgumentError("the file", rule="Parquet or CSV", got=got, hint=hint)
     rows = _released_rows(certificate, path, kind)
     record: dict[str, Any] = {
         "@context": dict(_CONTEXT),
@@ -114,7 +81,7 @@ def croissant_record(certificate: Fields, path: Path, /, *, url: str | None, lic
         "rai:personalSensitiveInformation": [f"Protected: {certificate.subject}."],
         "rai:dataPreprocessingProtocol": [
             *(text for label, text in certificate_rows(certificate) if label in _DONE),
-            *(one.text for one in stated(certificate, TABLE)),
+            *(one.text for one in stated(certificate, _TABLE)),
         ],
     }
     if certificate.issuer:
@@ -159,20 +126,11 @@ def _released_rows(certificate: Fields, path: Path, kind: str) -> NativeFrame:
     )
 
 
-TABLE = ("table", "table-derived")
+_TABLE = ("table", "table-derived")
 """How the columns of a whole table were released."""
 _BIASING = (
-    "remap",
-    "after",
-    "randomised",
-    "channel",
-    "channel-rows",
-    "channel-merged",
-    "channel-cells",
-    "clipped",
-    "clipped-to-range",
-    *TABLE,
-    "table-shifted",
+    *("remap", "after", "randomised", "channel", "channel-rows", "channel-merged", "channel-cells"),
+    *("clipped", "clipped-to-range", *_TABLE, "table-shifted"),
 )
 _DONE = ("noise", "channel")
 
@@ -185,8 +143,6 @@ def _description(certificate: Fields) -> str:
 
 
 def _file(path: Path, encoding: str) -> dict[str, Any]:
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {
         "@type": "cr:FileObject",
         "@id": "release",
@@ -194,7 +150,7 @@ def _file(path: Path, encoding: str) -> dict[str, Any]:
         "contentUrl": path.name,
         "contentSize": f"{path.stat().st_size} B",
         "encodingFormat": encoding,
-        "sha256": digest,
+        "sha256": _sha256(path),
     }
 
 
@@ -263,27 +219,13 @@ def _scalar(value: str | float) -> str:
     return f"{mantissa}.0e{power}" if exponent and "." not in mantissa else text
 
 
-PRIVATE_ONLY = "a private release"
-
-
 def registry_record(
-    certificate: Fields,
-    /,
-    *,
-    authors: Sequence[str],
-    region: str | None,
-    justification: str | None,
-    published: str | None,
+    certificate: Fields, *, authors: Sequence[str], published: str | None, **said: str | None
 ) -> dict[str, Node]:
-    """The record by the names of the schema; what nobody has said is "not said".
-
-    Raises
-    ------
-    ArgumentError
-        For a release from a seed, one of rows whose loss has no known bound, without a date, for a date that is none,
-        and for authors or texts that are none.
-    """
-    _check_texts(authors=authors, region=region, justification=justification)
+    """The record by the names of the schema; what nobody has said is "not said"."""
+    if not (isinstance(authors, (list, tuple)) and all(isinstance(one, str) and one.strip() for one in authors)):
+        raise ArgumentError("authors", rule="a list of names", got="something else", hint="Leave it out.")
+    _check_texts(**said)
     most = _known_loss(certificate)
     name = certificate.dataset or NOT_SAID
     curator = certificate.issuer or NOT_SAID
@@ -293,7 +235,7 @@ def registry_record(
         "data_curators": [curator],
         "intended_use": certificate.intended_use or NOT_SAID,
         "data_product_type": "Summary statistics" if certificate.answers else "Dataset",
-        "data_product_region": region or NOT_SAID,
+        "data_product_region": said["region"] or NOT_SAID,
         "description": _about_release(certificate),
         "publication_date": day,
     }
@@ -319,7 +261,7 @@ def registry_record(
             "implementation": {
                 "preprocessing_and_hyperparameter_tuning": _lines(_before(certificate)),
                 "mechanisms": _mechanisms(certificate),
-                "justification": justification or NOT_SAID,
+                "justification": said["justification"] or NOT_SAID,
             },
             "administrative": {
                 "notes": _lines([claim("not-dp").text, f"Fingerprint of the release: {certificate.fingerprint}"]),
@@ -376,9 +318,8 @@ def _unit(certificate: Fields) -> str:
 def _known_loss(certificate: Fields) -> Headline:
     """The loss of a release that is private, and whose loss is known; raises ArgumentError for another one."""
     if certificate.reproducible:
-        raise ArgumentError(
-            "the release", rule=PRIVATE_ONLY, got="noise that came from a seed", hint="Release it again without rng=."
-        )
+        got, hint = "noise that came from a seed", "Release it again without rng=."
+        raise ArgumentError("the release", rule="a private release", got=got, hint=hint)
     most = headline(certificate)
     if math.isinf(most.epsilon):
         raise ArgumentError(
@@ -395,14 +336,13 @@ def _relation(certificate: Fields) -> str:
     given = f", given the same {shown_names(certificate.given)}" if certificate.given else ""
     measure = f"hockey-stick divergence at {plain(certificate.epsilon)}" if certificate.delta else "max-divergence"
     beliefs, most = shown_names(certificate.beliefs) or NOT_SAID, headline(certificate)
-    return _lines(
-        [
-            claim("relation").text,
-            claim("relation-compared", what=what_text(certificate), secrets=secrets, given=given, beliefs=beliefs).text,
-            claim("relation-distance").text,
-            claim("relation-output", measure=measure, bound=plain(most.delta or most.epsilon)).text,
-        ]
-    )
+    said = [
+        claim("relation"),
+        claim("relation-compared", what=what_text(certificate), secrets=secrets, given=given, beliefs=beliefs),
+        claim("relation-distance"),
+        claim("relation-output", measure=measure, bound=plain(most.delta or most.epsilon)),
+    ]
+    return _lines(one.text for one in said)
 
 
 def _before(certificate: Fields) -> list[str]:
@@ -413,7 +353,7 @@ def _before(certificate: Fields) -> list[str]:
 def _mechanisms(certificate: Fields) -> str:
     wanted = ("noise", "channel", "calibration", "technical")
     parts = [f"{label}: {text}" for label, text in certificate_rows(certificate) if label in wanted]
-    parts += [one.text for one in stated(certificate, TABLE)]
+    parts += [one.text for one in stated(certificate, _TABLE)]
     return _lines([*parts, claim("machine").text, f"puffer_frames {certificate.version}"])
 
 
@@ -440,73 +380,45 @@ def _day(published: str | None, created: str | None) -> str:
         ) from None
 
 
-def _check_texts(*, authors: object, region: object, justification: object) -> None:
-    many = isinstance(authors, (list, tuple)) and all(isinstance(one, str) and one.strip() for one in authors)
-    for name, fine in (
-        ("authors", many),
-        ("region", region is None or (isinstance(region, str) and bool(region.strip()))),
-        ("justification", justification is None or (isinstance(justification, str) and bool(justification.strip()))),
-    ):
-        if not fine:
-            rule = "a list of names" if name == "authors" else "a text"
-            raise ArgumentError(name, rule=rule, got="something else", hint="Leave it out.")
+def _check_texts(**given: object) -> None:
+    for name, text in given.items():
+        if text is not None and (not isinstance(text, str) or not text.strip()):
+            raise ArgumentError(name, rule="a text", got="something else", hint="Leave it out.")
 
 
 def check_path(path: object, /, *, overwrite: object) -> Path:
-    """The place of a report.
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        For what is no path of an .html file, and for a file that is there, unless it may be replaced.
-    """
+    """The place of a report: the path of an .html file, of none that is there unless it may be replaced."""
+    what = "the path of the report"
     check_flag(overwrite, "overwrite")
     if not isinstance(path, (str, Path)):
-        raise ArgumentTypeError(
-            "the path of the report",
-            rule="a str or a Path",
-            got=f"a {type(path).__name__}",
-            hint='Write report("release.html").',
-        )
+        hint = 'Write report("release.html").'
+        raise ArgumentTypeError(what, rule="a str or a Path", got=f"a {type(path).__name__}", hint=hint)
     place = Path(path)
     if place.suffix.lower() not in (".html", ".htm"):
-        raise ArgumentError(
-            "the path of the report",
-            rule="one that ends in .html",
-            got="another one",
-            hint='Write report("release.html"), and print it from a browser.',
-        )
+        hint = 'Write report("release.html"), and print it from a browser.'
+        raise ArgumentError(what, rule="one that ends in .html", got="another one", hint=hint)
     if os.path.lexists(place) and not overwrite:
-        raise FileTakenError(
-            "the path of the report",
-            rule="that of a new file",
-            got="one that is there",
-            hint="Say overwrite=True to replace it.",
-        )
+        hint = "Say overwrite=True to replace it."
+        raise FileTakenError(what, rule="that of a new file", got="one that is there", hint=hint)
     return place
 
 
-def digest_of_file(path: object, /) -> tuple[str, str]:
-    """The name of a file, and the SHA-256 of its bytes.
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        For what is no path of a file.
-    OSError
-        Where it cannot be read.
-    """
+def _digest_of_file(path: object, /) -> tuple[str, str]:
+    """The name of a file, and the SHA-256 of its bytes; raises ArgumentError for what is no path of a file."""
     if not isinstance(path, (str, Path)):
-        raise ArgumentTypeError(
-            "file", rule="a str or a Path", got=f"a {type(path).__name__}", hint='Write file="released.parquet".'
-        )
+        got, hint = f"a {type(path).__name__}", 'Write file="released.parquet".'
+        raise ArgumentTypeError("file", rule="a str or a Path", got=got, hint=hint)
     if Path(path).is_dir():
         raise ArgumentError("file", rule="a single file", got="a folder", hint="Leave it out, or name one file.")
-    with Path(path).open("rb") as content:
-        return Path(path).name, hashlib.file_digest(content, "sha256").hexdigest()
+    return Path(path).name, _sha256(Path(path))
 
 
-def is_published(certificate: Fields, path: Path, /) -> bool:
+def _sha256(path: Path) -> str:
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _is_published(certificate: Fields, path: Path, /) -> bool:
     """Whether a file is known to hold the release, or this certificate: one of CSV holds no types, and other formats
     are not read.
 
@@ -520,12 +432,8 @@ def is_published(certificate: Fields, path: Path, /) -> bool:
         except ArgumentError:  # no certificate
             return False
         if found != certificate:
-            raise UncoveredFrameError(
-                "the file",
-                rule="the release, or this certificate",
-                got="another certificate",
-                hint="Name its own file.",
-            )
+            rule, got = "the release, or this certificate", "another certificate"
+            raise UncoveredFrameError("the file", rule=rule, got=got, hint="Name its own file.")
         return True
     try:
         return kind in _FORMATS and _released_rows(certificate, path, kind) is not None
@@ -596,7 +504,7 @@ class Published(Fields):
         >>> released.puffer.certificate.report(tempfile.mkdtemp() + "/release.html", justification="A usual value.")
         """
         place = check_path(path, overwrite=overwrite)
-        digest = None if file is None else (*digest_of_file(file), is_published(self, Path(file)))
+        digest = None if file is None else (*_digest_of_file(file), _is_published(self, Path(file)))
         page = certificate_page(self, ledger=ledger, audit=audit, justification=justification, digest=digest)
         write_text(page, place, new=not overwrite)
 
@@ -647,9 +555,8 @@ class Published(Fields):
         >>> print(released.puffer.certificate.to_registry(published="2026-01-31").splitlines()[1])
         status: "Draft"
         """
-        return yaml_text(
-            registry_record(self, authors=authors, region=region, justification=justification, published=published)
-        )
+        said = {"region": region, "justification": justification}
+        return yaml_text(registry_record(self, authors=authors, published=published, **said))
 
     @short_traceback
     def to_croissant(

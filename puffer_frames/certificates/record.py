@@ -61,12 +61,9 @@ def _checked(plain: Any, /) -> Certificate:
     given = str(plain["schema"])
     newest = numbers_of(SCHEMA)[0]
     if numbers_of(given)[0] > newest:
-        raise ArgumentError(
-            "the certificate's record",
-            rule=f"of schema {newest}, which this version of the package knows",
-            got=f"schema {given[:20]}",
-            hint="Read it with a later version of puffer_frames.",
-        )
+        rule = f"of schema {newest}, which this version of the package knows"
+        hint = "Read it with a later version of puffer_frames."
+        raise ArgumentError("the certificate's record", rule=rule, got=f"schema {given[:20]}", hint=hint)
     try:
         text = json.dumps(folded(plain), allow_nan=False, ensure_ascii=False).encode()
         found = _reader().validate_json(text)
@@ -130,7 +127,7 @@ def _check_sentences(said: Sequence[Mapping[str, str]], record: Fields) -> None:
         raise refused("a warning without its sentence")
     if numbers_of(record.schema)[1] >= _WITH_WARNINGS and not keys & set(WARNINGS) <= set(record.warnings):
         raise refused("a sentence that warns and is not among the warnings")
-    wrong = [s["key"] for s in said if s["key"] in SENTENCES and s["kind"] != SENTENCES[s["key"]][0]]
+    wrong = [s["key"] for s in said if s["key"] in SENTENCES and s["kind"] != SENTENCES[s["key"]].kind]
     if wrong:
         raise refused(f"another kind of sentence for {wrong[0]!r}")
     for needed in _mandatory(record):
@@ -240,12 +237,8 @@ def _exceeds(measured: Verification, epsilon: float, delta: float) -> bool:
 
 def refused(got: str, /) -> ArgumentError:
     """The error of a record that nobody could have saved."""
-    return ArgumentError(
-        "the certificate's record",
-        rule="one of Certificate.to_dict",
-        got=got,
-        hint="Ask whoever issued it for the record as it was saved.",
-    )
+    hint = "Ask whoever issued it for the record as it was saved."
+    return ArgumentError("the certificate's record", rule="one of Certificate.to_dict", got=got, hint=hint)
 
 
 PrivateKey: TypeAlias = Ed25519PrivateKey | bytes

@@ -1,24 +1,51 @@
-"""One sentence of a certificate."""
+"""One sentence of a certificate or its report."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from functools import partial
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
-Kind: TypeAlias = Literal["proved", "measured", "assumed", "not covered", "done", "technical"]
+Kind: TypeAlias = Literal["proved", "measured", "assumed", "not covered", "done", "technical", "said"]
+"""Proved by a theorem, measured by the engine, assumed, not covered, done to the values, technical, or said by the
+issuer, which nothing here checks."""
+
+
+class Sentence(NamedTuple):
+    """A sentence before its braces are filled in, and what kind of claim it is."""
+
+    kind: Kind
+    text: str
+    warning: str = ""
+    """What is warned of when a release is planned, in other words."""
+    hint: str = ""
+    """What to do then."""
+    reason: str = ""
+    """That of a `WideNoiseWarning`; without one it is a `WeakGuaranteeWarning`."""
+
+
+KINDS = tuple(partial(Sentence, kind) for kind in get_args(Kind))
+"""Sentences of each kind, in this order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """One sentence of a certificate, and what kind of claim it is."""
+    """One sentence, and what kind of claim it is."""
 
     key: str
-    """Its name in `SENTENCES`, the same in every certificate."""
+    """Its name in `SENTENCES`, the same in every certificate, or in `REPORT_SENTENCES`."""
     kind: Kind
-    """Proved by a theorem, measured by the engine, assumed, not covered, done to the values, or technical."""
     text: str
     """The sentence."""
+
+    @classmethod
+    def of(cls, catalogue: Mapping[str, Sentence], key: str, /, **parts: object) -> Statement:
+        """A sentence of a catalogue with its parts filled in."""
+        return cls(key=key, kind=catalogue[key].kind, text=catalogue[key].text.format(**parts))
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.kind})"
 
 
 def of_keys(statements: Iterable[Statement], keys: Collection[str], /) -> list[Statement]:

@@ -399,34 +399,37 @@ def is_proved(certificate: Fields, /) -> bool:
 def _measured_rows(certificate: Fields) -> list[tuple[str, str]]:
     """The losses that the engine bounded, a row per column and belief, and under the observed frequencies."""
     rows = []
-    several = len(certificate.scales) > 1
     channel = certificate.theorem == "channel" or bool(certificate.table)
     joint = certificate.facts.whole_rows or (channel and len(certificate.public) > 1)
-    label, delta, epsilon = "proved" if is_proved(certificate) else "measured", certificate.delta, certificate.epsilon
-    of_rows = f", all columns of {'all rows of a unit' if certificate.unit else 'a row'} together"
-    for column, beliefs in list(certificate.verified.items())[: 1 if joint else None]:
-        of = of_rows if joint else f", {shown(column)} alone" if several else ""
+    label, most = "proved" if is_proved(certificate) else "measured", 1 if joint else None
+    of = f", all columns of {'all rows of a unit' if certificate.unit else 'a row'} together" if joint else ""
+    if not joint and len(certificate.scales) > 1:
+        of = ", {} alone"
+    for column, beliefs in list(certificate.verified.items())[:most]:
         losses: dict[str, list[str]] = {}
         for belief, found in beliefs.items():
-            found = _of_unit(certificate, found)
-            loss = measured_text(found, delta=delta)
-            if channel:
-                loss = f"delta at most {plain(delta)} at epsilon {plain(epsilon)}" * bool(delta)
-                loss = loss or f"pure loss at most {plain(epsilon)}"
-            loss = loss if delta else odds_of(epsilon if channel else found.pure_loss.upper, loss)
-            losses.setdefault(loss, []).append(belief)
+            losses.setdefault(_loss_text(certificate, found, asked=channel), []).append(belief)
         rows += [
-            (label, f"{', '.join(names)} belief{'s' * (len(names) > 1)}{of}: {loss}") for loss, names in losses.items()
+            (label, f"{', '.join(names)} belief{'s' * (len(names) > 1)}{of.format(shown(column))}: {loss}")
+            for loss, names in losses.items()
         ]
     unbound = certificate.facts.exceeds and certificate.facts.rows_of_unit == "any"
-    for column, found in list(certificate.observed.items())[: 1 if joint else None]:
+    for column, found in list(certificate.observed.items())[:most]:
         if not unbound and certificate.verified.get(column, {}).get("empirical") != found:
-            of = of_rows if joint else f", {shown(column)} alone" if several else ""
-            found = _of_unit(certificate, found)
-            loss = measured_text(found, delta=delta)
-            loss = loss if delta else odds_of(found.pure_loss.upper, loss)
-            rows.append(("measured", f"observed frequencies of the released rows{of}: {loss}"))
+            what = f"observed frequencies of the released rows{of.format(shown(column))}"
+            rows.append(("measured", f"{what}: {_loss_text(certificate, found, asked=False)}"))
     return rows
+
+
+def _loss_text(certificate: Fields, found: Verification, *, asked: bool) -> str:
+    """A loss that was measured, or where no more than that was proved, what was `asked` for."""
+    delta, epsilon, found = certificate.delta, certificate.epsilon, _of_unit(certificate, found)
+    if asked and delta:
+        return f"delta at most {plain(delta)} at epsilon {plain(epsilon)}"
+    if asked:
+        return odds_of(epsilon, f"pure loss at most {plain(epsilon)}")
+    loss = measured_text(found, delta=delta)
+    return loss if delta else odds_of(found.pure_loss.upper, loss)
 
 
 def _of_unit(certificate: Fields, found: Verification) -> Verification:

@@ -15,7 +15,6 @@ from puffer_frames.frames.coded import Numbered
 from puffer_frames.frames.columns import MISSING, meant_as, rows_text
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Counts, Summary
 
@@ -35,69 +34,37 @@ _TAIL, _FEWEST_VALUES = 0.01, 5
 """Share of the other rows that may lie far out, too; different values that the others have, at least."""
 
 
-def warn_of_weakness(target: Target, /, *, rows: int, of: str = "rows") -> None:
-    """Warn of an epsilon above 10, and of a delta that is no smaller than one row's share."""
-    epsilon, delta = target.epsilon, target.delta
-    if epsilon > LARGE_EPSILON:
-        warn(
-            WeakGuaranteeWarning(
-                f"epsilon {epsilon:g} promises next to nothing: a reader who gave a secret 50 % may come to 99.99 % "
-                "and more",
-                hint="Values from 0.1 to 2 are usual.",
-            )
-        )
-    if delta * rows >= 1:
-        warn(
-            WeakGuaranteeWarning(
-                f"delta {delta:g} promises next to nothing for {rows:,} {of}: a release that publishes the secret of "
-                "one of them in full meets it",
-                hint=f"Choose a delta far below {1 / rows:.2g}.",
-            )
-        )
+def warn_of_width(columns: Sequence[str], found: str, /, *, hint: str, reason: str) -> None:
+    """Warn of columns of little use: as `WideNoiseWarning` has it."""
+    warn(WideNoiseWarning(columns, found, hint=hint, reason=reason))
 
 
-def warn_of_impossible(given: str, what: str, /) -> None:
-    """Warn of laws that were given, and make impossible what the table holds."""
-    warn(
-        WeakGuaranteeWarning(
-            f"the given {given} impossible {what}: the guarantee is for a reader who is wrong about the table",
-            hint="Give a positive probability to all that may occur.",
-        )
-    )
+def warn_of_weak_guarantee(found: str, /, *, hint: str) -> None:
+    """Warn of a guarantee that says little."""
+    warn(WeakGuaranteeWarning(found, hint=hint))
+
+
+def _suspect(what: str, found: str, /, *, hint: str) -> None:
+    warn(SuspectValuesWarning(what, found, hint=hint))
 
 
 def warn_of_identifiers(name: str, /) -> None:
     """Warn of a column of a whole table that numbers its rows."""
-    warn(
-        SuspectValuesWarning(
-            f"the public column {name!r}",
-            "holds whole numbers, none of them twice, as identifiers do: what is released are true ones, in other rows",
-            hint="Leave it out: name the other columns in public.",
-        )
+    _suspect(
+        f"the public column {name!r}",
+        "holds whole numbers, none of them twice, as identifiers do: what is released are true ones, in other rows",
+        hint="Leave it out: name the other columns in public.",
     )
 
 
 def warn_of_tail(name: str, /) -> None:
     """Warn of a column of a whole table with values far out, for which the middle one of their cell is released."""
-    warn(
-        WideNoiseWarning(
-            [name],
-            "{columns} has values far from the others, in whose place the middle one of their cell is released: means, "
-            "sums and the spread of released values are off by far",
-            hint="Take more cells: mechanism=Sequential(cells=64). Medians and shares below a value are not affected.",
-            reason="tail",
-        )
-    )
-
-
-def warn_of_no_reader_cap(cap: float | None, /) -> None:
-    """Warn of a channel that sees the secret, and may tell it to readers who know the value."""
-    most = "nothing bounds what it learns" if cap is None else f"it may come near a loss of {cap:g}"
-    warn(
-        WeakGuaranteeWarning(
-            f"with reader_cap=None there is no guarantee against a reader who knows the value: {most}",
-            hint="Leave it out for epsilon, and at least 1.",
-        )
+    warn_of_width(
+        [name],
+        "{columns} has values far from the others, in whose place the middle one of their cell is released: means, "
+        "sums and the spread of released values are off by far",
+        hint="Take more cells: mechanism=Sequential(cells=64). Medians and shares below a value are not affected.",
+        reason="tail",
     )
 
 
@@ -134,14 +101,12 @@ def warn_of_marks(rows_per_secret: Mapping[Secret, int], /) -> None:
             if isinstance(entry, str) and entry.strip() in MISSING:
                 marks[entry] = marks.get(entry, 0) + rows
     if marks:
-        warn(
-            SuspectValuesWarning(
-                "the secret",
-                "holds text that may stand for a missing value: "
-                + ", ".join(f"{mark!r} in {rows_text(rows)}" for mark, rows in marks.items()),
-                hint=f"Say null_values={{secret: {list(marks)!r}}} (the command: --null-values) to read them as nulls, "
-                'and nulls="drop" to leave those rows out. If they are values like any other, ignore this.',
-            )
+        _suspect(
+            "the secret",
+            "holds text that may stand for a missing value: "
+            + ", ".join(f"{mark!r} in {rows_text(rows)}" for mark, rows in marks.items()),
+            hint=f"Say null_values={{secret: {list(marks)!r}}} (the command: --null-values) to read them as nulls, "
+            'and nulls="drop" to leave those rows out. If they are values like any other, ignore this.',
         )
 
 
@@ -150,7 +115,7 @@ def warn_of_texts(name: str, levels: Iterable[object], /) -> None:
     if found := meant_as(name, list(levels)):
         what, hint = found
         told = f"holds text that looks like {what}, and is released as labels"
-        warn(SuspectValuesWarning(f"the public column {name!r}", told, hint=hint))
+        _suspect(f"the public column {name!r}", told, hint=hint)
 
 
 def share_at_ends(summary: Summary, bounds: Bounds, /) -> float:
@@ -201,38 +166,32 @@ def warn_of_moved(
 
 def warn_of_share(what: str, moved: float, /, *, by: str = "plan and certificate", hint: str = WIDEN) -> None:
     """Warn of bounds, and of the share of the rows whose values are moved to them."""
-    warn(
-        SuspectValuesWarning(
-            what,
-            f"leaves about {moved:.2%} of the rows outside, whose values are moved to its ends: the errors that {by} "
-            "state are those of the moved values",
-            hint=hint,
-        )
+    _suspect(
+        what,
+        f"leaves about {moved:.2%} of the rows outside, whose values are moved to its ends: the errors that {by} "
+        "state are those of the moved values",
+        hint=hint,
     )
 
 
 def warn_of_strange(columns: Mapping[str, float], /) -> None:
     """Warn of rows that a plan does not know the values of, which come out as others: the share per column."""
     listed = ", ".join(f"{share:.2%} of {name!r}" for name, share in columns.items())
-    warn(
-        SuspectValuesWarning(
-            "the rows",
-            f"have numbers that the plan was not made from, or other values than it computes ({listed}); the nearest "
-            "that it knows, and those that it computes, are released in their place",
-            hint="Make a plan from these rows, or leave such columns out of it.",
-        )
+    _suspect(
+        "the rows",
+        f"have numbers that the plan was not made from, or other values than it computes ({listed}); the nearest "
+        "that it knows, and those that it computes, are released in their place",
+        hint="Make a plan from these rows, or leave such columns out of it.",
     )
 
 
 def warn_of_one_stratum(given: Sequence[str], /, *, strata: int, minimum: int) -> None:
     """Warn of given columns of which nothing is left."""
-    warn(
-        SuspectValuesWarning(
-            f"the given column{'s' * (len(given) > 1)} {', '.join(map(repr, given))}",
-            f"will say 'other' in all rows: all {strata:,} strata were merged, for too few had {minimum:,} rows "
-            "of each secret",
-            hint="Leave given out, take a smaller minimum, or merge rare secrets.",
-        )
+    _suspect(
+        f"the given column{'s' * (len(given) > 1)} {', '.join(map(repr, given))}",
+        f"will say 'other' in all rows: all {strata:,} strata were merged, for too few had {minimum:,} rows "
+        "of each secret",
+        hint="Leave given out, take a smaller minimum, or merge rare secrets.",
     )
 
 
@@ -243,15 +202,13 @@ def warn_of_values(name: str, found: Summary, /, *, whole: bool = True) -> None:
     values, counts = _pooled(found)
     if form := _days_in(values):
         fill = f".str.zfill({8 if 'Y' in form else 6})" * (not form.startswith("%Y"))
-        warn(
-            SuspectValuesWarning(
-                f"the public column {name!r}",
-                f"holds dates as numbers, such as {_DAY:{form}}, and is released as numbers, many of them no dates",
-                hint=f"Convert them first: in pandas pd.to_datetime(frame[{name!r}].astype('Int64').astype('string')"
-                f"{fill}, format='{form}', errors='coerce'), in Polars pl.col({name!r}).cast(pl.Int64)"
-                f".cast(pl.String){fill}.str.to_date('{form}', strict=False); the command reads dates as 2025-01-31. "
-                f"If they are numbers, say the range of the column: domain={{{name!r}: (low, high)}}.",
-            )
+        _suspect(
+            f"the public column {name!r}",
+            f"holds dates as numbers, such as {_DAY:{form}}, and is released as numbers, many of them no dates",
+            hint=f"Convert them first: in pandas pd.to_datetime(frame[{name!r}].astype('Int64').astype('string')"
+            f"{fill}, format='{form}', errors='coerce'), in Polars pl.col({name!r}).cast(pl.Int64)"
+            f".cast(pl.String){fill}.str.to_date('{form}', strict=False); the command reads dates as 2025-01-31. "
+            f"If they are numbers, say the range of the column: domain={{{name!r}: (low, high)}}.",
         )
         return
     rows = int(counts.sum())
@@ -264,14 +221,12 @@ def warn_of_values(name: str, found: Summary, /, *, whole: bool = True) -> None:
         counts = counts[: values.size - upper]
     far = rows - int(counts.sum())
     if far:
-        warn(
-            SuspectValuesWarning(
-                f"the public column {name!r}",
-                f"has {rows_text(far)}{'' if whole else ' of those that were drawn'} with a value that comes often and "
-                "lies far from all others, as a code for missing values does",
-                hint=f'If it is one, say null_values={{{name!r}: code}} and nulls="drop"; if it is a value, say '
-                f"the range of the column: domain={{{name!r}: (low, high)}}.",
-            )
+        _suspect(
+            f"the public column {name!r}",
+            f"has {rows_text(far)}{'' if whole else ' of those that were drawn'} with a value that comes often and "
+            "lies far from all others, as a code for missing values does",
+            hint=f'If it is one, say null_values={{{name!r}: code}} and nulls="drop"; if it is a value, say '
+            f"the range of the column: domain={{{name!r}: (low, high)}}.",
         )
 
 
@@ -341,17 +296,3 @@ def warn_of_noisy_answers(query: str, exact: FloatArray | Sequence[Fraction], er
 
 
 LARGER = "Ask for a larger epsilon, or leave the column out."
-
-
-def warn_of_useless(columns: Sequence[str], /, *, hint: str, listed: bool = False) -> None:
-    """Warn of columns that a constant is about as near to; `listed`: in the rows of the listed secrets."""
-    rows = " in the rows of the listed secrets" if listed else ""
-    warn(
-        WideNoiseWarning(
-            columns,
-            f"the error of {{columns}} is larger than that of a constant{rows}, or hardly smaller: the median in place "
-            "of every value, or the most frequent label, does about as well",
-            hint=hint,
-            reason="constant",
-        )
-    )

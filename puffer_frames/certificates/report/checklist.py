@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.columns import channel_groups
-from puffer_frames.certificates.report.words import Claim, claim, stated
-from puffer_frames.certificates.statement import of_kind
+from puffer_frames.certificates.report.words import claim, stated
+from puffer_frames.certificates.statement import Statement
 from puffer_frames.certificates.text import BELIEVED, scale_text
 from puffer_frames.numbers.presentation import at_most, listed, pairs_text, plain, shown, shown_names
 
@@ -25,31 +25,23 @@ _BIASING = (
 )
 _AFTER = ("after", "remap", "quotient", "derived-count", "frequencies", "mean-of-series")
 _OPEN = (
-    "kept",
-    "kept-tells",
-    "kept-unread",
-    "given-alone",
-    "given-lacking",
-    "order-tells",
-    "nulls",
-    "channel-levels",
+    *("kept", "kept-tells", "kept-unread", "given-alone", "given-lacking", "order-tells", "nulls", "channel-levels"),
     "remap-values",
 )
-
-
 _LONGEST = 90
 """This many characters of a sentence are enough to find it elsewhere on the page."""
 _PER = ("per-record", "per-time", "per-node")
 
 
-def checklist(certificate: Fields, /, *, justification: str | None, audit: Claim) -> list[tuple[str, str, str]]:
+def checklist(certificate: Fields, /, *, justification: str | None, audit: Statement) -> list[tuple[str, str, str]]:
     """Question, where it is asked, and the answer with its grounds, in order.
 
     Where noise can be drawn again, no answer is a promise.
 
     Questions are those of NIST SP 800-226 and of ISO/IEC 27559:2022, in the words of this package.
     """
-    rows: Sequence[tuple[str, str, Sequence[Claim]]] = [
+    after = [_said(certificate.review, "review"), _incident(certificate)]
+    rows: Sequence[tuple[str, str, Sequence[Statement]]] = [
         ("Intended use", "ISO 6.2", [_said(certificate.intended_use, "use")]),
         ("For whom; access and collection", "ISO 6.2.2; NIST", [_said(certificate.recipients, "recipients")]),
         ("Law, transparency and harm", "ISO 6.3", [_said(certificate.legal_basis, "law"), claim("harm-unsaid")]),
@@ -71,11 +63,7 @@ def checklist(certificate: Fields, /, *, justification: str | None, audit: Claim
         ("Adversarial test", "ISO 8.2.3", [*stated(certificate, ("table-attacks", "table-unattacked")), audit]),
         ("Why this epsilon", "NIST", [_why(justification)]),
         ("Integrity", "ISO 9.2", [signed(certificate)]),
-        (
-            "After the release, and in an incident",
-            "ISO 9.3, 9.4",
-            [_said(certificate.review, "review"), _incident(certificate)],
-        ),
+        ("After the release, and in an incident", "ISO 9.3, 9.4", after),
     ]
     said = {one.text for one in certificate.statements}
     return [
@@ -84,21 +72,21 @@ def checklist(certificate: Fields, /, *, justification: str | None, audit: Claim
     ]
 
 
-def _short(one: Claim, said: Collection[str]) -> str:
+def _short(one: Statement, said: Collection[str]) -> str:
     """A sentence; of one of the certificate, which another part of the page has, how it begins."""
     if one.text not in said:
         return str(one)
     start = one.text.partition(": ")[0].rstrip(".")
     if len(start) > _LONGEST:
         start = start[:_LONGEST].rpartition(" ")[0] + " …"
-    return f"“{start}”: on this page ({one.ground})."
+    return f"“{start}”: on this page ({one.kind})."
 
 
-def _said(text: str | None, key: str) -> Claim:
+def _said(text: str | None, key: str) -> Statement:
     return claim(f"{key}-said", text=shown(text)) if text else claim(f"{key}-unsaid")
 
 
-def trusted(certificate: Fields, /) -> Claim:
+def trusted(certificate: Fields, /) -> Statement:
     """Who is, and with what."""
     return claim("central", key=_key(certificate))
 
@@ -108,12 +96,12 @@ def _key(certificate: Fields) -> str:
     return "noise" if any(certificate.scales.values()) else "release"
 
 
-def _incident(certificate: Fields) -> Claim:
+def _incident(certificate: Fields) -> Statement:
     contact = f"the contact, {shown(certificate.contact)}" if certificate.contact else "whoever signed for it"
     return claim("recall", key=_key(certificate), contact=contact)
 
 
-def signed(certificate: Fields, /) -> Claim:
+def signed(certificate: Fields, /) -> Statement:
     """Whether it is, and with whose key."""
     if not certificate.signature:
         return claim("unsigned")
@@ -121,18 +109,18 @@ def signed(certificate: Fields, /) -> Claim:
     return claim("signed", issuer=shown(certificate.issuer or "an issuer that is not named"), key=key)
 
 
-def _issuer(certificate: Fields) -> Claim:
+def _issuer(certificate: Fields) -> Statement:
     if not certificate.issuer:
         return claim("issuer-unsaid")
     contact = f"; {shown(certificate.contact)}" if certificate.contact else ""
     return claim("issuer-said", issuer=shown(certificate.issuer), contact=contact)
 
 
-def _why(justification: str | None) -> Claim:
+def _why(justification: str | None) -> Statement:
     return claim("epsilon-unsaid") if justification is None else claim("epsilon-said", text=justification)
 
 
-def _unit(certificate: Fields) -> list[Claim]:
+def _unit(certificate: Fields) -> list[Statement]:
     if certificate.answers:
         return [claim("unit-answer", subject=certificate.subject)]
     if certificate.unit:
@@ -140,7 +128,7 @@ def _unit(certificate: Fields) -> list[Claim]:
     return [claim("unit-row"), *[claim("one-row")] * bool(certificate.rows_per_person)]
 
 
-def _parameters(certificate: Fields) -> list[Claim]:
+def _parameters(certificate: Fields) -> list[Statement]:
     """All numbers that the guarantee has."""
     parts = [f"epsilon {plain(certificate.epsilon)}, delta {plain(certificate.delta)}"]
     if not certificate.answers:
@@ -154,10 +142,10 @@ def _parameters(certificate: Fields) -> list[Claim]:
         parts.append(f"channel of {shown_names(names)}: cap {'none' if cap is None else plain(cap)}")
     if certificate.releases > 1:
         parts.append(f"{certificate.releases:,} releases")
-    return [Claim(ground="said", text="; ".join(parts) + ".")]
+    return [Statement(key="parameters", kind="said", text="; ".join(parts) + ".")]
 
 
-def _delta(certificate: Fields) -> Claim:
+def _delta(certificate: Fields) -> Statement:
     if certificate.reproducible:
         return claim("no-promise")
     if not certificate.delta:
@@ -168,14 +156,14 @@ def _delta(certificate: Fields) -> Claim:
     return claim("delta-rows", product=f"{product:.2g}") if product < 1 else claim("delta-weak")
 
 
-def _worst_case(certificate: Fields) -> Claim:
+def _worst_case(certificate: Fields) -> Statement:
     if certificate.reproducible:
         return claim("no-promise")
     but = f", but for delta = {plain(certificate.delta)}" if certificate.delta else " and whatever is released"
     return claim("worst-case", but=but)
 
 
-def _membership(certificate: Fields) -> Claim:
+def _membership(certificate: Fields) -> Statement:
     """Whether the risk is that of somebody who is known to be in the table, which is the larger one."""
     if certificate.reproducible:
         return claim("no-promise")
@@ -184,7 +172,7 @@ def _membership(certificate: Fields) -> Claim:
     return claim("in-the-table")
 
 
-def _population(certificate: Fields) -> list[Claim]:
+def _population(certificate: Fields) -> list[Statement]:
     keys = (
         *("population", "population-chain", "population-units", "channel-population", "channel-radius", "wider"),
         *("table-refits", "table-laws"),
@@ -192,26 +180,25 @@ def _population(certificate: Fields) -> list[Claim]:
     return stated(certificate, keys) or stated(certificate, ("records", "units"))
 
 
-def _unprotected(certificate: Fields) -> list[Claim]:
+def _unprotected(certificate: Fields) -> list[Statement]:
     found = stated(certificate, _OPEN)
     if not (certificate.kept or certificate.given or certificate.table):
         found = [claim("nothing-beside"), *found]
     return found if certificate.answers else [*found, claim("rows-public")]
 
 
-def _side_channels(certificate: Fields) -> list[Claim]:
-    drawn = [Claim(ground="technical", text=text) for text in of_kind(certificate.statements, "technical")]
-    return [*drawn, claim("machine")]
+def _side_channels(certificate: Fields) -> list[Statement]:
+    return [*(one for one in certificate.statements if one.kind == "technical"), claim("machine")]
 
 
-def _after(certificate: Fields) -> list[Claim]:
+def _after(certificate: Fields) -> list[Statement]:
     found = stated(certificate, _AFTER)
     if not found and certificate.scales and not certificate.answers:
         found = [claim("nothing-after")]
     return [*found, claim("no-promise" if certificate.reproducible else "closed")]
 
 
-def _bias(certificate: Fields) -> list[Claim]:
+def _bias(certificate: Fields) -> list[Statement]:
     found = stated(certificate, _BIASING)
     if not found and any(certificate.scales.values()):
         found = [claim("no-bias")]

@@ -21,8 +21,8 @@ from puffer_frames.certificates.report.columns import (
     robustness,
     robustness_figure,
 )
-from puffer_frames.certificates.report.words import NOT_SAID, Claim, claim, stated
-from puffer_frames.certificates.statement import of_kind
+from puffer_frames.certificates.report.words import NOT_SAID, claim, stated
+from puffer_frames.certificates.statement import Statement, of_kind
 from puffer_frames.certificates.text import (
     BELIEVED,
     certificate_rows,
@@ -106,24 +106,13 @@ MOST_RELEASES = 12
 def releases_of(certificate: Fields, ledger: Any, /) -> list[Any]:
     """The last releases of the certificate's data set, which may be published, and what they are together.
 
-    Raises
-    ------
-    ArgumentTypeError
-        For what is no ledger.
-    ArgumentError
-        Where the certificate names no data set, or the ledger has no release of it.
-    LedgerError
-        For a line that no release has written.
+    Raises ArgumentTypeError for what is no ledger, and ArgumentError where it has no release of a named data set.
     """
     if ledger is None:
         return [claim("ledger-none")]
     if not (hasattr(ledger, "entries") and hasattr(ledger, "total")):
-        raise ArgumentTypeError(
-            "ledger",
-            rule="a Ledger",
-            got=f"a {type(ledger).__name__}",
-            hint='Write ledger=puffer_frames.ledger("releases.jsonl").',
-        )
+        hint = 'Write ledger=puffer_frames.ledger("releases.jsonl").'
+        raise ArgumentTypeError("ledger", rule="a Ledger", got=f"a {type(ledger).__name__}", hint=hint)
     entries = [entry for entry in ledger.entries() if certificate.dataset and entry.dataset == certificate.dataset]
     if not entries:
         raise ArgumentError(
@@ -148,7 +137,7 @@ def _of_entry(one: Fields) -> tuple[str, ...]:
     return shown_names(one.public), shown_names(one.secret), plain(one.epsilon), plain(one.delta)
 
 
-def _total(ledger: Any, dataset: str) -> Claim:
+def _total(ledger: Any, dataset: str) -> Statement:
     try:
         found = ledger.total(dataset=dataset)
     except CalibrationError as error:
@@ -159,26 +148,17 @@ def _total(ledger: Any, dataset: str) -> Claim:
     return claim("ledger-total", total=total, rule=found.rule)
 
 
-def audit_claim(audit: object, /, *, attacked: bool) -> Claim:
+def audit_claim(audit: object, /, *, attacked: bool) -> Statement:
     """Whether a test passed; nothing else of it, as its figures are not for the public.
 
-    - `attacked`: Whether the page tells of other attacks.
-
-    Raises
-    ------
-    ArgumentTypeError
-        For what has no `passed` that is true or false.
+    `attacked`: the page tells of other attacks. Raises ArgumentTypeError for what has no `passed`.
     """
     if audit is None:
         return claim("audit-none-beside" if attacked else "audit-none")
     passed = getattr(audit, "passed", None)
     if not isinstance(passed, bool):
-        raise ArgumentTypeError(
-            "audit",
-            rule="a report with `passed`, true or false",
-            got=f"a {type(audit).__name__}",
-            hint="Give what the audit of this release has returned.",
-        )
+        rule, hint = "a report with `passed`, true or false", "Give what the audit of this release has returned."
+        raise ArgumentTypeError("audit", rule=rule, got=f"a {type(audit).__name__}", hint=hint)
     return claim("audit-passed" if passed else "audit-failed", kind=type(audit).__name__)
 
 
@@ -221,7 +201,7 @@ _OF_A_TABLE = {
 }
 
 
-def use_of(certificate: Fields, /) -> list[tuple[str, list[Claim]]]:
+def use_of(certificate: Fields, /) -> list[tuple[str, list[Statement]]]:
     """Columns, and what to do about their noise; none of answers, which are estimates already."""
     if certificate.answers:
         return []
@@ -245,7 +225,7 @@ def can_be_estimated(certificate: Fields, /) -> bool:
     return any(certificate.scales.values()) or any(word in found for found in channels for word in known)
 
 
-def _of_noise(certificate: Fields) -> list[tuple[str, list[Claim]]]:
+def _of_noise(certificate: Fields) -> list[tuple[str, list[Statement]]]:
     """All columns of noise, in one row where nothing else was done to them."""
     noisy = [name for name, scale in certificate.scales.items() if scale]
     done = noisy if certificate.facts.replaced else [name for name in noisy if name in certificate.processed]
@@ -302,7 +282,7 @@ def _variances(certificate: Fields, name: str) -> tuple[str, float]:
     return text, max(sizes)
 
 
-def _of_channel(certificate: Fields, name: str) -> list[Claim]:
+def _of_channel(certificate: Fields, name: str) -> list[Statement]:
     found = certificate.channels[name]
     if "matrix" in found:
         return [claim("use-matrix")]
@@ -319,20 +299,13 @@ def _of_channel(certificate: Fields, name: str) -> list[Claim]:
 
 _ANNEX = ("noise", "channel", "calibration", "measured", "proved", "assumes", "done", "technical")
 _ROBUST = (
-    *(
-        "joint-any-law",
-        "joint-rule",
-        "channel-radius",
-        "channel-reader",
-        "table-readers",
-        "observed-exceeds",
-        "range-exceeds",
-        "observed-unknown",
-        "unit-any",
-    ),
+    *("joint-any-law", "joint-rule", "channel-radius", "channel-reader", "table-readers", "observed-exceeds"),
+    *("range-exceeds", "observed-unknown", "unit-any"),
     *("population", "population-chain", "population-units", "channel-population"),
     *("measured-of-one", "measured-of-unit", "measured-of-all"),
 )
+_ASKED = ("Question", "Asked in", "Answer, and on what ground")
+_BODIES = "After NIST SP 800-226 and ISO/IEC 27559:2022 (ISO). Neither body has reviewed this page."
 _TRIED = ("table-refits", "table-attacks")
 """What was measured of a whole table, beside the promise."""
 _ABOUT = {
@@ -358,17 +331,13 @@ def certificate_page(
 ) -> str:
     """The whole file as text; `digest` is the name and the SHA-256 of the file that is published, and whether it is
     known to hold the release.
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError, LedgerError
-        For a ledger, a test or a justification that cannot be.
     """
     _check_text(justification)
     tested = audit_claim(audit, attacked=bool(stated(certificate, ("table-attacks",))))
     others = releases_of(certificate, ledger)
     notice = " ".join(one.text for one in stated(certificate, ("warning-seed",)))
     warnings = [text for text in warning_texts(certificate) if text != notice]  # the first line has that one
+    asked = checklist(certificate, justification=justification, audit=tested)
     body = as_sections(
         [
             _instead(certificate),
@@ -381,19 +350,7 @@ def certificate_page(
             Section("use", "How to use this file", _use(certificate)),
             (Section("others", "Releases so far", others), Section("audit", "Test of the release", [tested])),
             Section("signature", "Signature", _signature(certificate, digest), "keep"),
-            Section(
-                "checklist",
-                "Checklist",
-                [
-                    Table(
-                        checklist(certificate, justification=justification, audit=tested),
-                        "After NIST SP 800-226 and ISO/IEC 27559:2022 (ISO). Neither body has reviewed this page.",
-                        ("Question", "Asked in", "Answer, and on what ground"),
-                        "asked",
-                    )
-                ],
-                "small",
-            ),
+            Section("checklist", "Checklist", [Table(asked, _BODIES, _ASKED, "asked")], "small"),
             Section("annex", "Technical annex", [_annex(certificate)], "small"),
         ]
     )
@@ -490,14 +447,14 @@ def _promise(certificate: Fields) -> Section:
     return Section("promise", "The promise", parts, "lead alarm" if most.exceeds else "lead")
 
 
-def _weaker(certificate: Fields) -> list[Claim]:
+def _weaker(certificate: Fields) -> list[Statement]:
     """That other readers have weaker limits, where the page has such."""
     asked, believed = certificate.delta or certificate.epsilon, stated(certificate, ("beliefs",))
     weaker = believed and any(asked < loss < math.inf for _, loss, _ in robustness(certificate))
     return [claim("weaker-limits")] * bool(weaker)
 
 
-def _sure(certificate: Fields) -> list[Claim]:
+def _sure(certificate: Fields) -> list[Statement]:
     """How sure the promise is, and what may break it."""
     rows = [key for key in ("records", "units") if stated(certificate, (key,))]
     network = [claim("sure-network")] * bool(certificate.table)
@@ -517,7 +474,7 @@ def promise_claims(
     secrets: tuple[str, str] | None = None,
     alarm: bool = False,
     network: bool = False,
-) -> tuple[list[Claim], Bars]:
+) -> tuple[list[Statement], Bars]:
     """The promise by an example of one person, and its figure: what a reader holds before and after.
 
     - `unit`, `given`: Names of columns, for a promise about all rows of a unit, and among rows with the same values.
@@ -536,9 +493,7 @@ def promise_claims(
     parts = {"whom": whom, "after": in_100(found.after), "first": first, "second": second}
     parts["what"] = what.removesuffix(",")  # the sentence has one after it
     parts["again"] = first if secrets else "the first"
-    told = claim("example", **parts)
-    if delta:
-        told = claim("example-delta", **parts, chance=f"{found.chance:.3g}")
+    told = claim("example", **parts, but=f", but for a chance of at most {found.chance:.3g}" * bool(delta))
     after = f"{in_100(found.after)} in 100"
     bars = (
         Bar(label="before", value=BEFORE, text=f"{in_100(BEFORE)} in 100", kind="rest"),
@@ -678,9 +633,6 @@ def _annex(certificate: Fields) -> Table:
 
 def _check_text(justification: object) -> None:
     if justification is not None and (not isinstance(justification, str) or not justification.strip()):
-        raise ArgumentError(
-            "justification",
-            rule="a text, or None",
-            got="an empty text" if isinstance(justification, str) else f"a {type(justification).__name__}",
-            hint="Say in a sentence why this epsilon was chosen.",
-        )
+        got = "an empty text" if isinstance(justification, str) else f"a {type(justification).__name__}"
+        hint = "Say in a sentence why this epsilon was chosen."
+        raise ArgumentError("justification", rule="a text, or None", got=got, hint=hint)

@@ -10,6 +10,8 @@ from typing import Self, cast
 
 import numpy as np
 
+from puffer_frames.certificates.build import warn_of_weakness
+from puffer_frames.certificates.sentences import warn_of
 from puffer_frames.errors import ArgumentError, NoNoiseNeededError
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import CompleteRows, Table
@@ -35,14 +37,7 @@ from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.priors.pairs import Pairs, by_column, check_pairs, pairs_within
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Level, LevelCounts, Summary, joint_levels, typed
-from puffer_frames.scales.cautions import (
-    warn_of_few_rows,
-    warn_of_marks,
-    warn_of_no_reader_cap,
-    warn_of_texts,
-    warn_of_values,
-    warn_of_weakness,
-)
+from puffer_frames.scales.cautions import warn_of_few_rows, warn_of_marks, warn_of_texts, warn_of_values
 from puffer_frames.scales.learned import ROOT_WORDS
 
 CONFIDENCE = 0.95
@@ -209,7 +204,9 @@ class ChannelFit(Fitted[Seen]):
             channel = replace(channel, lower_bound=0.0)
         warn_of_weakness(request.target, rows=number)
         if options.sees_secret and options.reader_cap is None:
-            warn_of_no_reader_cap(options.cap)
+            cap = options.cap
+            most = "nothing bounds what it learns" if cap is None else f"it may come near a loss of {cap:g}"
+            warn_of("channel-reader-any", most=most)
         warn_of_few_rows({label: rows[label] for label in named})
         warn_of_marks(rows)
         seen.warn_of_values(request)

@@ -120,7 +120,7 @@ def _measured(plan: ChannelFit, release: Release) -> Iterator[Statement]:
     if plan.is_loose:
         yield say("channel-loose", columns=shown_names(plan.request.public), rows=what)
     if shifts := [f"{shown(name)}{_lost(lost)}" for name, (_, lost) in plan.shifted_columns.items()]:
-        yield say("channel-shares", rows=what, columns="; ".join(shifts), most=f"{SHIFTED:g}")
+        yield say("channel-shares", rows=what, shifts="; ".join(shifts), most=f"{SHIFTED:g}")
 
 
 def _lost(levels: int) -> str:

@@ -386,9 +386,9 @@ def _of_little_use(facts: ReleaseFacts) -> Iterator[Statement]:
     if facts.stated.useless:
         yield say("useless", columns=shown_names(facts.stated.useless))
     if lost := plan.shifted_remaps():
-        yield say("remap-shares", what=shown_names(lost))
+        yield say("remap-shares", columns=shown_names(lost))
     if beyond := plan.moved_beyond(facts.release.asked.bounds):
-        yield say("after-bounds", what=shown_names(beyond))
+        yield say("after-bounds", columns=shown_names(beyond))
 
 
 def _on_own_range(facts: ReleaseFacts, name: str) -> str:

@@ -9,6 +9,7 @@ from typing import Self, TypeVar
 
 import numpy as np
 
+from puffer_frames.certificates.build import warn_of_weakness
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.summary import check_few_levels, least_width, most_filled, width_for
 from puffer_frames.loss.outcome import Verification, excess_text
@@ -33,7 +34,6 @@ from puffer_frames.scales.cautions import (
     warn_of_marks,
     warn_of_texts,
     warn_of_values,
-    warn_of_weakness,
 )
 from puffer_frames.scales.choice import Choice, require_noise
 from puffer_frames.scales.columns import ColumnRequest, check_several, choose_column, choose_columns

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, ClassVar, Self
 
-from puffer_frames.errors import ArgumentError, CalibrationError, WideNoiseWarning, warn
+from puffer_frames.certificates.sentences import warn_of
+from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalRows
 from puffer_frames.frames.roles import Roles, RowOrder
@@ -56,7 +57,7 @@ from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Summary
-from puffer_frames.scales.cautions import LARGER, warn_of_moved, warn_of_useless
+from puffer_frames.scales.cautions import LARGER, warn_of_moved, warn_of_width
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import ANY_LAW, POPULATION
 from puffer_frames.scales.drift import joint_leanings, leanings, strata_leanings
@@ -160,7 +161,32 @@ class FittedNoise(NoiseFit):
         return self.observed
 
     def warn(self) -> None:
-        warn_of_wide_noise(self)
+        """Warn of columns that a constant is nearer to, and of noise that a model, or its mechanism, makes wide."""
+        useless, several = self.useless_columns(), len(self.choices) > 1
+        if useless:
+            request = self.request
+            default = ("fitted", "empirical")  # a channel may do worse, or nothing at all, under other beliefs
+            known = request.one_draw and all(isinstance(one, str) and one in default for one in request.beliefs)
+            another = _ANOTHER + _WEAKER * (request.theorem == BOUNDED.name)
+            another = another if not several and known and _channel_error(self) < math.inf else LARGER
+            where = " in the rows of the listed secrets" * self.lists_some
+            warn_of("useless", useless, where=where, hint=_FEWER if several else another)
+        elif not several and _is_default(self) and _is_beaten(self):
+            warn_of_width(
+                self.request.public,
+                "the noise of {columns} has a larger error than a channel, which has the same epsilon also where "
+                f"{replaced_rows('min(1/2, 2/sqrt(rows))')}, and loses less under any law",
+                hint='Say mechanism="channel", or see all mechanisms side by side with puffer_frames.compare.',
+                reason="mechanism",
+            )
+        if lost := self.shifted_remaps():
+            warn_of("remap-shares", tuple(lost), share=max(lost.values()), most=" or less" * (len(lost) > 1))
+        if self.strata is not None:
+            _warn_of_strata(self, self.strata, [name for name in self.scales if name not in useless])
+        fits = {name: choice for name, choice in self.choices.items() if "wide fit" in choice.remarks}
+        if fits:
+            refuted = any("refuted fit" in choice.remarks for choice in fits.values())
+            warn_of("fit-decides", tuple(fits), refuted=", and the table refutes it at 95 %" * refuted)
 
     def instead(self) -> str | None:
         """Whole tables, for several columns in many rows: numbers beside labels, or noise that a constant is nearer to.
@@ -252,16 +278,7 @@ class FittedNoise(NoiseFit):
                 "publish", rule="given with a channel", got=repr(asked.publish[0]), hint="Leave it out."
             )
         for name, (share, away) in self.moved_beyond(asked.bounds).items():
-            warn(
-                WideNoiseWarning(
-                    (name,),
-                    f"about {share:.2%} of the values of {{columns}} lie beyond the bounds that noisy values are "
-                    f"clipped to, by {away:.3g} on average: up to so much is added to their error, and plan and "
-                    "certificate have that of the noise alone",
-                    hint="Give Layout(clip=...) the bounds of the values before the noise, or leave it out.",
-                    reason="clip",
-                )
-            )
+            warn_of("after-bounds", (name,), share=share, away=away)
 
     def originals(self, rows: CompleteRows, /) -> Mapping[str, FloatArray] | None:
         """The values of each column before the noise, as the noise is added to them."""
@@ -369,52 +386,6 @@ _FEWEST, _HALF, _THIRD = 50, 0.5, 1 / 3
 than a third of the error of the noise."""
 
 
-def warn_of_wide_noise(plan: NoiseFit, /) -> None:
-    """Warn of columns that a constant is nearer to, and of noise that a fitted model, or its mechanism, makes wide."""
-    useless, several = plan.useless_columns(), len(plan.choices) > 1
-    if useless:
-        request = plan.request
-        default = ("fitted", "empirical")  # a channel may do worse, or nothing at all, under other beliefs
-        known = request.one_draw and all(isinstance(one, str) and one in default for one in request.beliefs)
-        another = _ANOTHER + _WEAKER * (request.theorem == BOUNDED.name)
-        another = another if not several and known and _channel_error(plan) < math.inf else LARGER
-        warn_of_useless(useless, listed=plan.lists_some, hint=_FEWER if several else another)
-    elif not several and _is_default(plan) and _is_beaten(plan):
-        warn(
-            WideNoiseWarning(
-                plan.request.public,
-                "the noise of {columns} has a larger error than a channel, which has the same epsilon also where "
-                f"{replaced_rows('min(1/2, 2/sqrt(rows))')}, and loses less under any law",
-                hint='Say mechanism="channel", or see all mechanisms side by side with puffer_frames.compare.',
-                reason="mechanism",
-            )
-        )
-    if lost := plan.shifted_remaps():
-        warn(
-            WideNoiseWarning(
-                tuple(lost),
-                f"the values of {max(lost.values()):.0%} of the rows{' or less' * (len(lost) > 1)} of {{columns}} are "
-                "never released: those that take the place of noisy ones lie nearer to the middle",
-                hint="Ask for a larger epsilon, or leave remap out: the error is then larger, but 0 on average.",
-                reason="shares",
-            )
-        )
-    if plan.strata is not None:
-        _warn_of_strata(plan, plan.strata, [name for name in plan.scales if name not in useless])
-    fits = {name: choice for name, choice in plan.choices.items() if "wide fit" in choice.remarks}
-    if fits:
-        refuted = any("refuted fit" in choice.remarks for choice in fits.values())
-        warn(
-            WideNoiseWarning(
-                tuple(fits),
-                "the fitted model of {columns} needs more than twice the noise of the observed frequencies"
-                + ", and the table refutes it at 95 %" * refuted,
-                hint='Say beliefs="empirical", which leaves the model out, or bin the column first.',
-                reason="fit",
-            )
-        )
-
-
 def _warn_of_strata(plan: NoiseFit, strata: StrataChoices, names: Sequence[str]) -> None:
     """Warn of columns that a constant is nearer to in some strata."""
     for name in names:
@@ -426,14 +397,12 @@ def _warn_of_strata(plan: NoiseFit, strata: StrataChoices, names: Sequence[str])
             rows = {secret: prior.levels[1] for secret, prior in law.items()}
             useless += plan.error_of(choices[name].scale) > spread_of(law, rows)[1]
         if useless:
-            warn(
-                WideNoiseWarning(
-                    (name,),
-                    f"the error of {{columns}} is larger than that of a constant in {useless:,} of "
-                    f"{len(strata.choices):,} strata",
-                    hint="Ask for a larger epsilon, condition on fewer columns, or leave these strata out.",
-                    reason="constant",
-                )
+            warn_of_width(
+                (name,),
+                f"the error of {{columns}} is larger than that of a constant in {useless:,} of "
+                f"{len(strata.choices):,} strata",
+                hint="Ask for a larger epsilon, condition on fewer columns, or leave these strata out.",
+                reason="constant",
             )
 
 

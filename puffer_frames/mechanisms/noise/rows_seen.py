@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from puffer_frames.errors import ArgumentError, CalibrationError, PriorError, WideNoiseWarning, warn
+from puffer_frames.errors import ArgumentError, CalibrationError, PriorError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.null_values import merged_frame
@@ -24,7 +24,7 @@ from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import by_column, check_pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import OTHER, JointCounts, Summary, labelled, of_levels
-from puffer_frames.scales.cautions import warn_of_moved, warn_of_one_stratum
+from puffer_frames.scales.cautions import warn_of_moved, warn_of_one_stratum, warn_of_width
 from puffer_frames.scales.strata import Stratum
 
 
@@ -121,14 +121,12 @@ class RowsSeen:
             return seen.with_joint(rows, request, request.domain)
         if request.theorem != "auto":
             raise _too_many_secrets()
-        warn(
-            WideNoiseWarning(
-                request.public,
-                f"{{columns}} have more than {MOST_SECRETS} secrets, too many for whole rows: each column has noise "
-                "for its whole range, which is far more",
-                hint='Group rare secrets, or release one column, or say Noise(theorem="bounded") if that is wanted.',
-                reason="rows",
-            )
+        warn_of_width(
+            request.public,
+            f"{{columns}} have more than {MOST_SECRETS} secrets, too many for whole rows: each column has noise "
+            "for its whole range, which is far more",
+            hint='Group rare secrets, or release one column, or say Noise(theorem="bounded") if that is wanted.',
+            reason="rows",
         )
         return seen
 

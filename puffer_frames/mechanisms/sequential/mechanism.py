@@ -10,11 +10,12 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
+from puffer_frames.certificates.build import warn_of_weakness
 from puffer_frames.certificates.fields import WholeTable
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.certificates.sentences import say, say_levels
+from puffer_frames.certificates.sentences import say, say_levels, warn_of
 from puffer_frames.certificates.statement import Statement
-from puffer_frames.errors import ArgumentError, RareLevelsWarning, WeakGuaranteeWarning, WideNoiseWarning, warn
+from puffer_frames.errors import ArgumentError, RareLevelsWarning, warn
 from puffer_frames.frames.columns import NativeFrame, check_rows, not_found
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table, is_frame, library_of, open_table, small_frame
@@ -82,8 +83,7 @@ from puffer_frames.scales.cautions import (
     warn_of_moved,
     warn_of_strange,
     warn_of_texts,
-    warn_of_useless,
-    warn_of_weakness,
+    warn_of_width,
 )
 from puffer_frames.scales.drift import Batch, protected_here
 from puffer_frames.scales.learned import Bootstrap, OtherTable
@@ -411,79 +411,32 @@ class FittedTable(TableFit):
                 levels = tuple(column.levels[code] for code in column.rare)
                 warn(RareLevelsWarning(levels, fewest=RARE, column=column.name))
         if self.is_far:
-            epsilon = self.request.target.epsilon
-            warn(
-                WeakGuaranteeWarning(
-                    f"under networks that are fitted again, 1 % of the rows lose more than {self.worst_tail:.3g}, "
-                    f"over {WARNED:g} times the epsilon asked for, {epsilon:g}; the certificate says so",
-                    hint=f"Say {self.more_beliefs}, {self.smaller_step}, or release fewer columns.",
-                )
-            )
+            told = {"tail": f"{self.worst_tail:.3g}", "most": WARNED, "epsilon": self.request.target.epsilon}
+            warn_of("table-far", **told, more=self.more_beliefs, step=self.smaller_step)
         if self.unattacked and self.options.holdout:
-            warn(
-                WeakGuaranteeWarning(
-                    f"no attack was tried on {self.unattacked_words}: it takes {FEWEST_HELD} held-out rows of a "
-                    "secret, and two such secrets. How well an attacker guesses these is not known; the certificate "
-                    "says so",
-                    hint="Merge rare secrets into one, or hold out more rows: Sequential(holdout=0.5) is the most.",
-                )
-            )
+            warn_of("table-few-attacked", secrets=self.unattacked_words, held=FEWEST_HELD)
         if self.is_unchanged:
-            warn(
-                WeakGuaranteeWarning(
-                    "fewer than 1 % of the cells are changed: the network sees next to nothing in these columns that "
-                    "tells the secret, and what it cannot see (a rule over many columns together) is released as it is",
-                    hint="Look whether a column is a code or a check digit of the secret, and leave it out.",
-                )
-            )
-        self._warn_of_attackers()
-        self._warn_of_little_use()
-
-    def _warn_of_attackers(self) -> None:
+            warn_of("table-unchanged")
         if self.beyond:
-            warn(
-                WeakGuaranteeWarning(
-                    "attackers tell the secret of held-out rows from the release with an AUC of "
-                    f"{max(self.beyond):.2f}, more than the {self.allowed_auc:.2f} that epsilon allows under the "
-                    "network, by over two standard errors: the network misses what columns tell together; the "
-                    "certificate says so",
-                    hint=_beyond_hint(self),
-                )
-            )
+            told = {"auc": f"{max(self.beyond):.2f}", "allowed": f"{self.allowed_auc:.2f}"}
+            warn_of("table-beyond", **told, hint=_beyond_hint(self))
         if self.is_idle and self.held is not None:
-            best, raw = max(self.held.best), max(self.held.raw)
-            warn(
-                WeakGuaranteeWarning(
-                    "attackers tell the secret of held-out rows from the release about as well as from the raw columns "
-                    f"(AUC {best:.2f} and {raw:.2f}): what is changed hides next to nothing from them; the certificate "
-                    "says so",
-                    hint=_IDLE,
-                )
-            )
+            warn_of("table-idle", best=max(self.held.best), raw=max(self.held.raw), hint=_IDLE)
+        self._warn_of_little_use()
 
     def _warn_of_little_use(self) -> None:
         if self.useless_columns:
-            warn_of_useless(self.useless_columns, hint=_LESS)
+            warn_of("useless", self.useless_columns, where="", hint=_LESS)
         if unrelated := [pair for pair in self.kept.unrelated if not {*pair} & {*self.useless_columns}]:
             pairs = listed([f"{one!r} and {other!r}" for one, other in unrelated], most=MOST_NAMED)
-            warn(
-                WideNoiseWarning(
-                    tuple(dict.fromkeys(chain(*unrelated))),
-                    f"hardly anything is left of the correlation of {pairs} in a release, or it has the other sign",
-                    hint=f"{_LESS} A correlation that the secret makes is hidden with it.",
-                    reason="unrelated",
-                )
+            warn_of_width(
+                tuple(dict.fromkeys(chain(*unrelated))),
+                f"hardly anything is left of the correlation of {pairs} in a release, or it has the other sign",
+                hint=f"{_LESS} A correlation that the secret makes is hidden with it.",
+                reason="unrelated",
             )
         if self.shifted_columns:
-            warn(
-                WideNoiseWarning(
-                    tuple(self.shifted_columns),
-                    f"the shares of some levels of {{columns}} are off on average, by more than {SHIFTED:g} or by a "
-                    f"factor of more than {TIMES:g}",
-                    hint=f"{_LESS} The plan and the certificate have the figures.",
-                    reason="shares",
-                )
-            )
+            warn_of("table-shares", tuple(self.shifted_columns), most=SHIFTED, times=TIMES, hint=_LESS)
 
     def text(self, compared: Compared | None, /) -> Rows:
         return table_rows(self)

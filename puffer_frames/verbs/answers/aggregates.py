@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from puffer_frames.certificates.build import of_choices, of_table
+from puffer_frames.certificates.build import of_choices, of_table, warn_of_weakness
 from puffer_frames.certificates.facts import Facts
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.certificates.sentences import warnings_of
+from puffer_frames.certificates.sentences import warn_of, warnings_of
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.frames.coded import plain_label
 from puffer_frames.frames.columns import NativeFrame
@@ -28,13 +28,7 @@ from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
 from puffer_frames.priors.series_rows import UnitRows
-from puffer_frames.scales.cautions import (
-    MOVED,
-    warn_of_impossible,
-    warn_of_noisy_answers,
-    warn_of_share,
-    warn_of_weakness,
-)
+from puffer_frames.scales.cautions import MOVED, warn_of_noisy_answers, warn_of_share
 from puffer_frames.scales.choice import Choice, Proposal, choose
 from puffer_frames.scales.learned import LearnedBelief
 from puffer_frames.scales.units import (
@@ -239,7 +233,7 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
     choices = _choices(request, rows)
     impossible = units_ruled_out(rows, request.laws, added=request.added) if "sum" in choices else 0
     if impossible:
-        warn_of_impossible("laws make", f"what {impossible:,} of the units add")
+        warn_of("impossible-table", laws="laws make", what=f"what {impossible:,} of the units add")
     noises = {name: _noise(request, choice.scale) for name, choice in choices.items()}
     if rows.moved > MOVED:
         warn_of_share(f"the domain of the value column {request.value!r}", rows.moved, by="answer and certificate")

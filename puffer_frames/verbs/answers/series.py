@@ -12,10 +12,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from puffer_frames.certificates.build import of_choices, of_table
+from puffer_frames.certificates.build import of_choices, of_table, warn_of_weakness
 from puffer_frames.certificates.facts import Facts
 from puffer_frames.certificates.record import MOST_VALUES, Certificate
-from puffer_frames.certificates.sentences import warnings_of
+from puffer_frames.certificates.sentences import warn_of, warnings_of
 from puffer_frames.errors import ArgumentError, CalibrationError, PriorError, RareLevelsWarning, warn
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.null_values import coded, codes_text
@@ -29,7 +29,7 @@ from puffer_frames.priors.pairs import check_pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.priors.summary import RARE
-from puffer_frames.scales.cautions import FEWEST_ROWS, warn_of_impossible, warn_of_noisy_answers, warn_of_weakness
+from puffer_frames.scales.cautions import FEWEST_ROWS, warn_of_noisy_answers
 from puffer_frames.scales.chains import believed_chains
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.networks import rivals_of
@@ -242,11 +242,11 @@ def _warn_of_rare_states(rows: SeriesRows, *, listed: bool) -> None:
 def _impossible(chains: Sequence[Chain], rows: SeriesRows, *, mechanism: str) -> bool:
     """Whether no chain, or no network, allows what the series are; then there is a warning."""
     if chains and not any(_allows(chain, rows) for chain in chains):
-        warn_of_impossible("chain makes", "a state or a step of the series")
+        warn_of("impossible-table", laws="chain makes", what="a state or a step of the series")
         return True
     impossible = rows.impossible and mechanism != "group"  # which holds under any law
     if impossible:
-        warn_of_impossible("network makes", "the states of its nodes")
+        warn_of("impossible-table", laws="network makes", what="the states of its nodes")
     return impossible
 
 
