@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -316,8 +317,7 @@ def order_of(entries: pl.Series, /) -> FloatArray:
     if not exact and dtype.is_integer():
         low, high = entries.min(), entries.max()
         exact = low is None or -LARGEST_INTEGER <= int(low) <= int(high) <= LARGEST_INTEGER  # type: ignore[arg-type]
-    found: FloatArray = (entries if exact else entries.rank("dense")).cast(pl.Float64).to_numpy()
-    return found
+    return (entries if exact else entries.rank("dense")).cast(pl.Float64).to_numpy()
 
 
 def _parsed(texts: pl.Series) -> FloatArray | None:
@@ -358,11 +358,10 @@ def factorized(entries: pd.Series[Any], /) -> tuple[NDArray[np.intp], Any]:
     """Numbers of the entries, and an entry for each number; objects of different types are kept apart."""
     if entries.dtype != np.dtype(object) and getattr(entries.dtype, "storage", None) != "python":
         return entries.factorize(use_na_sentinel=False)
-    try:
+    # pandas hashes half of a surrogate pair by its repr, and NUL ends a text
+    with suppress(UnicodeEncodeError, TypeError):
         if b"\0" not in "".join(entries[entries.notna()]).encode():
             return entries.factorize(use_na_sentinel=False)
-    except (UnicodeEncodeError, TypeError):  # pandas hashes half of a surrogate pair by its repr, and NUL ends a text
-        pass
     numbers: dict[Any, int] = {}
     found = [None if null else entry for entry, null in zip(entries, entries.isna(), strict=True)]
     codes = np.array([numbers.setdefault((type(entry), entry), len(numbers)) for entry in found], dtype=np.intp)
@@ -397,21 +396,14 @@ def _ranks(order: IndexArray) -> IndexArray:
 def _ascending(labels: Sequence[Any]) -> IndexArray:
     """Places of different labels, in their ascending order."""
     types = set(map(type, labels)) if len(labels) > _FEW else set()
-    order: IndexArray
     if types == {str}:  # UTF-8 and code points sort alike
-        try:
-            order = pc.sort_indices(pa.array(labels, type=pa.large_string())).to_numpy().astype(np.intp)
-        except UnicodeEncodeError:  # text that UTF-8 cannot hold
-            pass
-        else:
-            return order
+        with suppress(UnicodeEncodeError):  # text that UTF-8 cannot hold
+            return pc.sort_indices(pa.array(labels, type=pa.large_string())).to_numpy().astype(np.intp)
     if types == {int}:
         for dtype in (np.int64, np.uint64):
             if np.iinfo(dtype).min <= min(labels) and max(labels) <= np.iinfo(dtype).max:
-                order = np.argsort(np.array(labels, dtype=dtype))
-                return order
-    order = np.array(sorted(range(len(labels)), key=lambda k: sort_key(labels[k])), dtype=np.intp)
-    return order
+                return np.argsort(np.array(labels, dtype=dtype))
+    return np.array(sorted(range(len(labels)), key=lambda k: sort_key(labels[k])), dtype=np.intp)
 
 
 def plain_label(label: Any, /) -> Secret:

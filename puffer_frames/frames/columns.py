@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from datetime import datetime
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
+from numpy.typing import NDArray
 from pandas.api.types import infer_dtype
 from polars import selectors
 
@@ -26,10 +27,6 @@ from puffer_frames.errors import (
 )
 from puffer_frames.numbers.arguments import described, is_array
 from puffer_frames.priors.prior import FloatArray
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
 
 NativeFrame: TypeAlias = Any
 """A frame of one of the `table.KINDS`."""
@@ -132,6 +129,14 @@ def _among(name: Name, labels: Sequence[Name]) -> bool:
 def column(frame: Frame, name: str, /) -> nw.Series[Any]:
     """A column under a plain name: Polars reads names like "^x$" as patterns in operations."""
     return frame[name].alias("column")
+
+
+def missing(values: nw.Series[Any], /) -> NDArray[np.bool_]:
+    """Whether each value is null or NaN."""
+    null: NDArray[np.bool_] = values.is_null().to_numpy().astype(bool)
+    if values.dtype.is_float():
+        null = null | np.isnan(np.asarray(values.cast(nw.Float64).fill_null(0.0).to_numpy(), dtype=np.float64))
+    return null
 
 
 def check_one_type(entries: nw.Series[Any], what: str, /) -> None:

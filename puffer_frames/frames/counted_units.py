@@ -14,7 +14,7 @@ from puffer_frames.errors import ArgumentTypeError
 from puffer_frames.frames.coded import numbered
 from puffer_frames.frames.columns import Name, check_labelled, check_rows, to_floats
 from puffer_frames.frames.forked import check_process
-from puffer_frames.frames.roles import check_numbers, kind_of, no_complete_row
+from puffer_frames.frames.roles import check_numbers, complete_plan, kind_of, no_complete_row
 from puffer_frames.frames.series import (
     SeriesColumns,
     Step,
@@ -65,9 +65,18 @@ class PlanTable(Protocol):
     def dtypes(self, names: Sequence[str], /) -> Mapping[str, nw.dtypes.DType]:
         """Dtypes of columns as they are read."""
 
+    def in_memory(self) -> Any:
+        """The same rows as a table in memory."""
+
     @property
     def labels(self) -> Sequence[Name]:
         return self.names
+
+    def fingerprint(self, *, like: str = "") -> str:
+        return self.in_memory().fingerprint(like=like)
+
+    def is_in_place(self, *, known: Collection[str]) -> bool:
+        return self.in_memory().is_in_place(known=known)
 
     def kind_of(self, name: str, /) -> str:
         return kind_of(self.dtypes([name])[name])
@@ -153,14 +162,12 @@ def count_units(table: PlanTable, asked: UnitColumns, engine: UnitEngine, /) -> 
     _check_dtypes(table, labels, asked)
     frame = whole = as_text(nw.from_native(table.plain(named)), labels)
     if asked.nulls == "drop":
-        for name in (*labels, *values):
-            frame = frame.filter(_present(frame, name))
+        frame = complete_plan(frame, (*labels, *values))
     count = _complete(frame, labels, engine)
     if not count:
         check_rows(_complete(whole, {}, engine))
         raise no_complete_row("an entry")
-    for name in labels:  # one that is missing now was there before, which the number of rows shows
-        frame = frame.filter(_present(frame, name))
+    frame = complete_plan(frame, labels)  # a label that is missing now was there before: the number of rows shows it
     fewer = engine.parts(nw.to_native(frame), count * 2 // 3)  # packed counts take less memory than lists
     found = _with_few_values(frame, fewer, count, asked, list(groups), engine)
     if found is None:
@@ -200,11 +207,6 @@ def _complete(frame: Any, labels: dict[str, str], engine: UnitEngine) -> int:
     for alias, name in labels.items():
         check_labelled(name, count - int(found[alias]))
     return count
-
-
-def _present(frame: Any, name: str) -> Any:
-    there = ~nw.col(name).is_null()
-    return there & ~nw.col(name).is_nan() if frame.collect_schema()[name].is_float() else there
 
 
 def _with_few_values(
@@ -378,8 +380,7 @@ class _Found:
     @property
     def often(self) -> IndexArray:
         """How many units each entry stands for."""
-        found: IndexArray = self.entries[UNITS].cast(pl.Int64).to_numpy()
-        return found
+        return self.entries[UNITS].cast(pl.Int64).to_numpy()
 
     @property
     def count(self) -> int:
@@ -417,9 +418,9 @@ class _Found:
 
     def _in_order(self, asked: UnitColumns, groups: list[str], values: FloatArray) -> tuple[list[Secret], IndexArray]:
         if asked.unit is not None:
-            codes, names = _numbered(self.entries[UNIT])
+            codes, names = numbered_entries(self.entries[UNIT])
             return names, np.argsort(codes)
-        keys = [values, *(_numbered(self.entries[name])[0] for name in reversed(groups))]
+        keys = [values, *(numbered_entries(self.entries[name])[0] for name in reversed(groups))]
         return list(range(len(values))), np.lexsort(keys)
 
     def _groups(self, asked: UnitColumns, groups: list[str]) -> tuple[list[tuple[Secret, ...]], IndexArray]:
@@ -428,12 +429,8 @@ class _Found:
             own = name if asked.unit is None else least(name)
             if asked.unit is not None:
                 check_one_group(differ=bool((self.entries[own] != self.entries[largest(name)]).any()))
-            parts.append(_numbered(self.entries[own]))
+            parts.append(numbered_entries(self.entries[own]))
         return group_units(parts, units=len(self.entries))
-
-
-def _numbered(entries: pl.Series) -> tuple[IndexArray, list[Secret]]:
-    return numbered(nw.from_native(entries, series_only=True))
 
 
 TIME, STATE = "time", "state"
@@ -450,8 +447,6 @@ def count_series(
 ) -> SeriesRows:
     """Series of all units, as `Table.read_series`.
 
-    Notes
-    -----
     **Cost**: a pass that counts missing entries; then, unless `lay_out` finds them, one window over the rows of each
     unit for the steps of its times, and three more for the pieces and transitions. **Memory**: a row per piece, and per
     state and the one before it.
@@ -618,5 +613,4 @@ def _numbers(entries: pl.Series, labels: list[Secret], number: IndexArray) -> In
         return np.zeros(0, dtype=np.intp)
     codes, own = numbered_entries(entries)
     known = dict(zip(labels, number.tolist(), strict=True))
-    found: IndexArray = np.array([known[label] for label in own], dtype=np.intp)[codes]
-    return found
+    return np.array([known[label] for label in own], dtype=np.intp)[codes]

@@ -127,8 +127,7 @@ class _Tested:
     @property
     def ahead(self) -> FloatArray:
         """Share of the set among rows of the secret, less that among the others."""
-        found: FloatArray = self.hits / np.maximum(self.own, 1) - (self.places - self.hits) / self.others
-        return found
+        return self.hits / np.maximum(self.own, 1) - (self.places - self.hits) / self.others
 
 
 def _exponent(hits: NDArray[Any], places: NDArray[Any], own: NDArray[Any], rows: int) -> FloatArray:
@@ -514,5 +513,4 @@ def joined(columns: Sequence[IndexArray], /) -> IndexArray:
 def ranked(values: FloatArray, /) -> FloatArray:
     """Ranks, less about their mean; equal values share one."""
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks: FloatArray = (np.cumsum(counts) - 0.5 * (counts + values.size))[places]
-    return ranks
+    return (np.cumsum(counts) - 0.5 * (counts + values.size))[places]

@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, ColumnTypeError, PriorError
-from puffer_frames.frames.columns import meant_as, merging, rows_text, to_floats
+from puffer_frames.frames.columns import meant_as, merging, missing, rows_text, to_floats
 from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.prior import FloatArray, Secret
@@ -336,12 +336,12 @@ def count_levels(
     """
     counts = table["count"].to_numpy().astype(np.int64)
     labels = _secrets(table, counts, groups=groups)
-    missing = int(counts[[level is None for level in levels]].sum())
-    if missing and nulls != "level":
+    without = int(counts[[level is None for level in levels]].sum())
+    if without and nulls != "level":
         raise PriorError(
             f"the public column {public!r}",
             rule="without nulls",
-            got=f"{rows_text(missing)} with one",
+            got=f"{rows_text(without)} with one",
             hint='Say nulls="level" to make "missing" a level of its own, or nulls="drop" to leave those rows out; '
             "that a value is missing can itself reveal the secret.",
         )
@@ -357,8 +357,8 @@ def count_levels(
 def sorted_levels(levels: Iterable[Level], /) -> tuple[Level, ...]:
     """The different ones by type and value, a missing one last."""
     different = set(levels)
-    missing = (None,) if None in different else ()
-    return (*sorted((level for level in different if level is not None), key=sort_key), *missing)
+    last = (None,) if None in different else ()
+    return (*sorted((level for level in different if level is not None), key=sort_key), *last)
 
 
 def check_few_levels(different: float, /, *, name: str, role: str = "public", most: int = MOST_LEVELS) -> None:
@@ -424,9 +424,9 @@ def _labels(keys: nw.Series[Any], counts: NDArray[np.int64], *, what: str) -> li
 
 def _check_there(keys: nw.Series[Any], counts: NDArray[np.int64], *, what: str) -> None:
     """Raise PriorError for missing entries."""
-    missing = _missing(keys)
-    if missing.any():
-        rows = int(counts[missing].sum())
+    absent = missing(keys)
+    if absent.any():
+        rows = int(counts[absent].sum())
         raise PriorError(
             what,
             rule="without nulls",
@@ -435,27 +435,20 @@ def _check_there(keys: nw.Series[Any], counts: NDArray[np.int64], *, what: str) 
         )
 
 
-def _missing(keys: nw.Series[Any]) -> NDArray[np.bool_]:
-    missing: NDArray[np.bool_] = keys.is_null().to_numpy().astype(bool)
-    if keys.dtype.is_float():
-        missing = missing | np.isnan(np.asarray(keys.cast(nw.Float64).to_numpy(), dtype=np.float64))
-    return missing
-
-
 def _entries(keys: nw.Series[Any], what: str, *, hint: str) -> list[Any]:
     """Strings, booleans or integers; None for missing ones."""
-    missing = _missing(keys).tolist()
+    nulls = missing(keys).tolist()
     if not keys.dtype.is_float():
-        labels = [None if null else entry for entry, null in zip(keys.to_list(), missing, strict=True)]
+        labels = [None if null else entry for entry, null in zip(keys.to_list(), nulls, strict=True)]
         kinds = {type(label) for label in labels if label is not None}
         odd = next((kind.__name__ for kind in kinds if not issubclass(kind, (str, bool, int))), None)
         if odd is None:
             return [str.__str__(label) if isinstance(label, str) else label for label in labels]  # not what it prints
     else:
         floats = np.asarray(keys.cast(nw.Float64).to_numpy(), dtype=np.float64)
-        unlike = unlike_integers(floats[~np.array(missing, dtype=bool)], keys.dtype, hint=hint)
+        unlike = unlike_integers(floats[~np.array(nulls, dtype=bool)], keys.dtype, hint=hint)
         if unlike is None:
-            return [None if null else int(value) for value, null in zip(floats.tolist(), missing, strict=True)]
+            return [None if null else int(value) for value, null in zip(floats.tolist(), nulls, strict=True)]
         odd, hint = unlike
     raise ColumnTypeError(
         what,

@@ -175,8 +175,7 @@ class Kind:
     def open(self, frame: NativeFrame, /) -> Table:
         """The frame as a table."""
         module, _, name = self.table.partition(":")
-        found: Table = getattr(import_module(f"puffer_frames.frames.{module}"), name).of(frame)
-        return found
+        return getattr(import_module(f"puffer_frames.frames.{module}"), name).of(frame)
 
 
 KINDS = (

@@ -19,6 +19,7 @@ from puffer_frames.frames.columns import to_floats
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.summary import (
     PLACES,
+    Values,
     cell_of,
     cell_width,
     check_few_levels,
@@ -32,7 +33,7 @@ from puffer_frames.frames.summary import (
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.threads import each_of
 from puffer_frames.priors.prior import FloatArray, IndexArray
-from puffer_frames.priors.summary import JointCounts, LevelCounts, Summary
+from puffer_frames.priors.summary import JointCounts, Level, LevelCounts, Summary
 
 _INFINITY = float("inf")
 _MARGIN = 4
@@ -166,10 +167,10 @@ def _wider(table: pl.DataFrame, times: int) -> pl.DataFrame:
 
 
 class CountedRows(Protocol):
-    """What complete rows share that are counted where they lie, as `table.CompleteRows` says.
+    """How complete rows are counted, as `table.CompleteRows` says.
 
-    Only the results of the counts reach memory. Each count raises CalibrationError where the rows are others than those
-    of the first pass.
+    Of those that are counted where they lie, only the results reach memory. There each count raises CalibrationError
+    where the rows are others than those of the first pass.
     """
 
     __slots__ = ()
@@ -179,7 +180,7 @@ class CountedRows(Protocol):
     dates: Mapping[str, Any]
     """Types of the columns of days that hold dates in the table."""
 
-    def values_of(self, name: str, /) -> FoundValues:
+    def values_of(self, name: str, /) -> Values:
         """A public column of numbers."""
 
     def counted(self, names: Mapping[str, str], cells: Mapping[str, Cells], /) -> nw.DataFrame[Any]:
@@ -189,6 +190,13 @@ class CountedRows(Protocol):
 
     def check_levels(self, name: str, /) -> None:
         """Raise ArgumentError where the first pass leaves no doubt that a column of labels has too many levels."""
+        del name
+
+    def counted_levels(self, name: str, /) -> tuple[nw.DataFrame[Any], Sequence[Level]]:
+        """Rows per secret and level of a public column of labels, and the levels of these."""
+        self.check_levels(name)
+        counted = self.counted({name: "value"}, {})
+        return counted, levels_of(counted["value"], name=name)
 
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
         return {
@@ -206,10 +214,7 @@ class CountedRows(Protocol):
         return count_rows(counted, groups=self.roles.groups, public=names, domain=domain, widths=widths)
 
     def level_counts(self, name: str, /) -> LevelCounts:
-        self.check_levels(name)
-        counted = self.counted({name: "value"}, {})
-        levels = levels_of(counted["value"], name=name)
-        most = self.roles.most_levels
+        (counted, levels), most = self.counted_levels(name), self.roles.most_levels
         return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls, most=most)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, ColumnTypeError
 from puffer_frames.frames.columns import check_labelled
-from puffer_frames.frames.roles import check_labels
+from puffer_frames.frames.roles import check_labels, complete_plan
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 
 
@@ -119,15 +119,11 @@ def unit_sizes(
     whole numbers.
     """
     frame = nw.from_native(rows)
-    schema = frame.collect_schema()
-    check_unit(schema[UNIT], f"the unit column {unit!r}")
+    check_unit(frame.collect_schema()[UNIT], f"the unit column {unit!r}")
     if nulls != "drop":
         counted = _one(frame.select(rows=nw.len(), known=nw.col(UNIT).count()))
         check_labelled(unit, int(counted["rows"]) - int(counted["known"]))
-    for alias in (UNIT, *groups):
-        frame = frame.filter(~nw.col(alias).is_null())
-        if schema[alias].is_float():
-            frame = frame.filter(~nw.col(alias).is_nan())
+    frame = complete_plan(frame, (UNIT, *groups))
     columns = [*groups, *values]
     sizes = frame.group_by(UNIT).agg(
         nw.len().alias("rows"), *(nw.col(alias).n_unique().alias(f"different_{alias}") for alias in columns)
@@ -154,5 +150,4 @@ def plain_names(groups: Sequence[str], values: Sequence[str], /) -> tuple[dict[s
 
 def _one(frame: Any) -> dict[str, Any]:
     """The one row of a small lazy frame."""
-    found: dict[str, Any] = frame.collect(backend="pyarrow").to_native().to_pylist()[0]
-    return found
+    return frame.collect(backend="pyarrow").to_native().to_pylist()[0]

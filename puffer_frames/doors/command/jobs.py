@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from puffer_frames.certificates.fields import as_json
 from puffer_frames.certificates.published import released_roles
@@ -88,25 +88,11 @@ def write(released: NativeFrame, path: Path, /, *, folder: bool, new: bool, book
     A plan goes to Parquet batch by batch; for other formats its rows are collected. The certificate beside a CSV file
     has its name first: a run that is stopped in between leaves no table without one.
 
-    Parameters
-    ----------
-    released : frame or plan
-    path : Path
-    folder : bool
-        Whether it is that of a folder.
-    new : bool
-        Whether nothing that is there may be replaced, also what somebody else writes meanwhile.
-    book : FileLedger, optional
-        Where its entry is finished, in one step with the name of the file.
-
-    Raises
-    ------
-    FileTakenError
-        For a file, or a folder, that is there.
-    CalibrationError, LedgerError
-        As `puffer_frames.privatize` for a plan, when it is run.
-    OSError
-        Where a file cannot be written.
+    - `folder`: Whether the path is that of a folder.
+    - `new`: Whether nothing that is there may be replaced, also what somebody else writes meanwhile.
+    - `book`: Where its entry is finished, in one step with the name of the file.
+    Raises FileTakenError for a file, or a folder, that is there; CalibrationError, LedgerError as
+    `puffer_frames.privatize` for a plan, when it is run; OSError where a file cannot be written.
     """
     kind, naming = "folder" if folder else format_of(path), _unasked if book is None else book.naming
     if kind == "folder":
@@ -157,12 +143,8 @@ def _read_released(path: Path, certificate: Certificate, /, *, schema: Mapping[s
 def certificate_of_file(path: Path, /, *, given: Path | None) -> Certificate:
     """The certificate in the file `given`, if there is one; else in the table's metadata; else in the file beside it.
 
-    Raises
-    ------
-    UncoveredFrameError
-        Where there is none, and where it is not what a certificate is.
-    ArgumentError, TableFileError, OSError
-        For a table that cannot be read.
+    Raises UncoveredFrameError where there is none, and where it is not what a certificate is; ArgumentError,
+    TableFileError, OSError for a table that cannot be read.
     """
     if given is not None:
         return _loaded(given)
@@ -229,8 +211,6 @@ def _text(entry: Any) -> str:
     return "" if entry is None else shown(str(entry))
 
 
-AnyPlan: TypeAlias = Plan
-
 PASSWORD = "PUFFER_PASSWORD"  # noqa: S105 - the name of a variable
 """Variable of the environment with the password of plans."""
 _NEEDED = ("secret", "epsilon")
@@ -244,7 +224,7 @@ def plan(request: Request, /) -> Outcome:
     password = _password(request)
     frame, arguments = _opened(request, source)
     with step("calibrate") as known:
-        found: AnyPlan = calibrate(frame, **arguments)
+        found: Plan = calibrate(frame, **arguments)
         known |= {"rows": found.rows, "epsilon": found.epsilon}
     with step("save"):
         found.save(target, password=password, overwrite=request.flag("overwrite"))
@@ -577,7 +557,7 @@ def metrics_of(request: Request, /) -> Path | None:
 
 
 def _opened(
-    request: Request, source: Path, kept: AnyPlan | None = None, /, *, memory: bool = False
+    request: Request, source: Path, kept: Plan | None = None, /, *, memory: bool = False
 ) -> tuple[NativeFrame, dict[str, Any]]:
     """The rows, and the arguments in the types of their columns; those of the plan are as in the plan."""
     beliefs = request.arguments.get("beliefs")
@@ -657,7 +637,7 @@ def _warn_of_unused(
         warn(SuspectValuesWarning("--null-values", told, hint=hint))
 
 
-def _named(arguments: Mapping[str, Any], kept: AnyPlan | None) -> dict[str, list[str]]:
+def _named(arguments: Mapping[str, Any], kept: Plan | None) -> dict[str, list[str]]:
     """Names of columns by what they are for, as the options or the plan say it."""
     named = {name: as_listed(arguments.get(name)) for name in ("secret", "given", "unit", "keep", "row_id", "public")}
     if kept is not None:
@@ -667,7 +647,7 @@ def _named(arguments: Mapping[str, Any], kept: AnyPlan | None) -> dict[str, list
     return named
 
 
-def _roles(arguments: Mapping[str, Any], kept: AnyPlan | None) -> TextRoles:
+def _roles(arguments: Mapping[str, Any], kept: Plan | None) -> TextRoles:
     """What the columns of a CSV file are for; what holds labels in a plan stays text."""
     named = _named(arguments, kept)
     alike = (*named["secret"], *named["given"], *named["unit"])
@@ -750,7 +730,7 @@ def _certificate_in(path: Path) -> Certificate:
     return certificate_of_file(path, given=path if path.suffix.lower() == ".json" else None)
 
 
-def _plan_in(path: Path, request: Request) -> AnyPlan | None:
+def _plan_in(path: Path, request: Request) -> Plan | None:
     """The plan that a file holds; None for another file."""
     if path.suffix.lower() != ".json" or path.is_dir():
         return None

@@ -33,12 +33,8 @@ from puffer_frames.numbers.records import CONFIG_BYTES, UnclearJsonError, file_c
 def read_config(path: Path, /, *, known: Collection[str]) -> dict[str, Any]:
     """The entries of the file, by the names of options with "_"; those of a table `unit`, `given` or `channel` too.
 
-    Raises
-    ------
-    OSError
-        Where the file cannot be read.
-    ArgumentError
-        For a file of another form, and for an entry that is no option of the subcommand.
+    Raises OSError where the file cannot be read; ArgumentError for a file of another form, and for an entry that is no
+    option of the subcommand.
     """
     if path.suffix.lower() not in (".toml", ".json"):
         raise _refused("a file that ends in .toml or .json", "another one")
@@ -392,8 +388,7 @@ def _schema(texts: Iterable[str]) -> dict[str, str]:
         for text in texts
         for part in options_module.names(text, name="schema")
     ]
-    found: dict[str, str] = options_module.joined(pairs, name="schema")
-    return found
+    return options_module.joined(pairs, name="schema")
 
 
 def _merged(held: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:

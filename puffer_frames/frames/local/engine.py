@@ -177,10 +177,10 @@ def count_codes(secrets: LocalSecrets, codes: NDArray[np.uint16], /) -> nw.DataF
 
 
 def count_joint(
-    frame: Frame, secrets: LocalSecrets, names: Sequence[str], cells: Mapping[str, Cells], /
+    frame: Frame, secrets: LocalSecrets, names: Mapping[str, str], cells: Mapping[str, Cells], /
 ) -> nw.DataFrame[Any]:
-    """Rows per secret and row of some columns `value_0`, ..., in a column `count`; in cells, as `cells_of_rows`."""
-    values = {f"value_{k}": _beside(frame, secrets, name) for k, name in enumerate(names)}
+    """Rows per secret and row of some columns, as `CountedRows.counted`."""
+    values = {alias: _beside(frame, secrets, name) for name, alias in names.items()}
     table = nw.from_dict({**secrets.columns, **values})
     places = list(map(place_named, cells))
     return secrets.labelled(count_groups(table, table.columns, added=places, **changed_columns(cells)))

@@ -36,17 +36,16 @@ from puffer_frames.frames.local.units import capped, local_unit_sizes, read_seri
 from puffer_frames.frames.roles import Roles, RowOrder, kind_of, prepare, row_numbers
 from puffer_frames.frames.series import SeriesColumns
 from puffer_frames.frames.stamps.fingerprint import fingerprint
-from puffer_frames.frames.summary import count_in_cells, count_levels, count_rows, count_values, levels_of
-from puffer_frames.frames.tally import cells_of_rows
+from puffer_frames.frames.summary import levels_of
+from puffer_frames.frames.tally import Cells, CountedRows
 from puffer_frames.frames.units import UnitColumns, UnitSizes
 from puffer_frames.noise.adding import Codes, Draw, Levels, Reals
 from puffer_frames.noise.channel import MOST_LEVELS
-from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.stream import Numbers
 from puffer_frames.noise.usefulness import sampled
 from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.priors.series_rows import SeriesRows, UnitRows
-from puffer_frames.priors.summary import JointCounts, Level, LevelCounts, Summary
+from puffer_frames.priors.summary import Level
 
 
 def coded_column(frame: Frame, name: str, /, *, most: int = MOST_LEVELS) -> Coded:
@@ -304,9 +303,9 @@ class LocalTable(ABC):
         return cls(frame)
 
     @property
-    @abstractmethod
     def labels(self) -> Sequence[Name]:
         """Labels of the columns, as the frame has them."""
+        return list(self.native.columns)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -440,7 +439,7 @@ class LocalTable(ABC):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LocalRows:
+class LocalRows(CountedRows):
     """Complete rows in memory."""
 
     frame: Frame
@@ -462,32 +461,16 @@ class LocalRows:
     lists: Mapping[str, pl.DataType]
     """Dtypes of the columns of texts that are lists in the table."""
 
-    def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
-        return {
-            name: count_values(
-                LocalValues.of(self.frame, self.secrets, name),
-                groups=self.roles.groups,
-                public=name,
-                domain=domain.get(name),
-            )
-            for name in self.roles.numbers
-        }
+    def values_of(self, name: str, /) -> LocalValues:
+        return LocalValues.of(self.frame, self.secrets, name)
 
-    def finer(self, name: str, width: float, domain: Bounds | None, /) -> Summary:
-        values = LocalValues.of(self.frame, self.secrets, name)
-        return count_in_cells(values, width, groups=self.roles.groups, public=name, domain=domain)
+    def counted(self, names: Mapping[str, str], cells: Mapping[str, Cells], /) -> nw.DataFrame[Any]:
+        return count_joint(self.frame, self.secrets, names, cells)
 
-    def joint_counts(self, domain: Mapping[str, Bounds], widths: Mapping[str, float], /) -> JointCounts:
-        names = self.roles.numbers
-        counted = count_joint(self.frame, self.secrets, names, cells_of_rows(names, widths, domain))
-        return count_rows(counted, groups=self.roles.groups, public=names, domain=domain, widths=widths)
-
-    def level_counts(self, name: str, /) -> LevelCounts:
+    def counted_levels(self, name: str, /) -> tuple[nw.DataFrame[Any], Sequence[Level]]:
         coded = self.coded[name]
         counted = count_codes(self.secrets, coded.codes)
-        levels = [coded.levels[code] for code in counted["value"].to_list()]
-        most = self.roles.most_levels
-        return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls, most=most)
+        return counted, [coded.levels[code] for code in counted["value"].to_list()]
 
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         labels = [name for name in names if name in self.roles.labels]

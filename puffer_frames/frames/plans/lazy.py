@@ -38,7 +38,7 @@ from puffer_frames.frames.local.own import used_dtype, without_enums
 from puffer_frames.frames.plans.source import Source, Watch
 from puffer_frames.frames.plans.survey import Survey, survey
 from puffer_frames.frames.plans.trace import NUMBER, Compared
-from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, no_complete_row
+from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, complete_plan, no_complete_row
 from puffer_frames.frames.series import FIRST_STATE, NO_STATE, Layout, SeriesColumns, Timeline, numbers_of_states
 from puffer_frames.frames.stamps.parquet import attribute_of, put_attribute
 from puffer_frames.frames.summary import check_few_levels
@@ -96,8 +96,6 @@ _ROWS_PER_UNIT = 8
 def lay_out(rows: pl.LazyFrame, asked: SeriesColumns, count: int, /) -> SeriesRows | None:
     """Series of so many rows of integer times; None where the times do not suit, or rows are others in a later pass.
 
-    Notes
-    -----
     **Cost**: two passes that find the units and the states, and one that finds the places. Units that are numbers close
     together are places in arrays; of others there is a group-by, and a join. **Memory**: a byte per place, and a row
     per unit and piece.
@@ -259,18 +257,11 @@ class LazyTable(PlanTable):
     def plain(self, named: Mapping[str, str], /) -> pl.LazyFrame:
         return self.plan.select(pl.nth(self.names.index(name)).alias(alias) for alias, name in named.items())
 
-    def fingerprint(self, *, like: str = "") -> str:
-        return self.in_memory().fingerprint(like=like)
-
     def metadata(self) -> dict[str, Any] | None:
         return attribute_of(self.plan)
 
     def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
         return put_attribute(self.plan, metadata)
-
-    def is_in_place(self, *, known: Collection[str]) -> bool:
-        """To be asked of the rows."""
-        return self.in_memory().is_in_place(known=known)
 
     @staticmethod
     def _check(layout: RowOrder) -> None:
@@ -304,7 +295,7 @@ class LazyTable(PlanTable):
         columns += roles.plain("keep").items()
         rows = self.plan.select(self._named(name, alias, dates) for alias, name in columns)
         if nulls == "drop":
-            rows = rows.filter(*(_present(name, rows) for name in (*secrets, *values)))
+            rows = nw.to_native(complete_plan(nw.from_native(rows), (*secrets, *values)))
         given = rows
         if named:
             rows = rows.with_columns(pl.col(NUMBER).cast(pl.Int64, strict=False))
@@ -437,11 +428,6 @@ class LazyRows(CountedRows):
         ]
         found = pl.collect_all(plans, engine="streaming")
         return {name: used_dtype(table[name]) for name, table in zip(names, found, strict=True)}
-
-
-def _present(name: str, rows: pl.LazyFrame) -> pl.Expr:
-    there = pl.col(name).is_not_null()
-    return there & pl.col(name).is_not_nan() if rows.collect_schema()[name].is_float() else there
 
 
 def _counted(table: pl.LazyFrame, most: int | None, *, watch: Watch) -> nw.DataFrame[Any]:

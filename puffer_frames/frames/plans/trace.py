@@ -239,8 +239,7 @@ def _spread(bits: Bits, /) -> Bits:
     bits = bits + _STEP
     bits = (bits ^ (bits >> np.uint64(30))) * _FIRST
     bits = (bits ^ (bits >> np.uint64(27))) * _SECOND
-    mixed: Bits = bits ^ (bits >> np.uint64(31))
-    return mixed
+    return bits ^ (bits >> np.uint64(31))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

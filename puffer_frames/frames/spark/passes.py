@@ -79,8 +79,7 @@ def look(rows: SparkFrame, roles: Roles, *, seed: int | None) -> dict[str, Any]:
         hashes = [row_hash(rows.columns, seed)]
         asked.append(F.bit_xor(CHECK).alias(CHECK))
     public = [f"public_{k}" for k in range(len(roles.public))]
-    found: dict[str, Any] = rows.select(*public, *hashes).agg(*asked).toArrow().to_pylist()[0]
-    return found
+    return rows.select(*public, *hashes).agg(*asked).toArrow().to_pylist()[0]
 
 
 def estimate(rows: SparkFrame, name: str, *, seed: int | None, check: int | None) -> float:

@@ -33,7 +33,7 @@ from puffer_frames.frames.counted_units import ROWS, VALUE, VALUES, PlanTable, l
 from puffer_frames.frames.dates import dates_among, no_dates
 from puffer_frames.frames.draws import NUMBER, PLACE_BITS, Draws, NoiseStep, Released
 from puffer_frames.frames.local.kinds import PandasTable
-from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, no_complete_row
+from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, complete_plan, no_complete_row
 from puffer_frames.frames.spark.batches import CHECK, SUMS, SummedNoise, SumStep, total_of, totals
 from puffer_frames.frames.spark.passes import (
     changed,
@@ -114,9 +114,7 @@ class SparkUnits:
         return rows.withColumn(name, F.unix_micros(name))
 
     def read(self, counts: Any, /) -> pl.DataFrame:
-        found: Any = pl.from_arrow(counts.toArrow())
-        frame: pl.DataFrame = found
-        return frame
+        return cast(pl.DataFrame, pl.from_arrow(counts.toArrow()))
 
 
 def materialised(rows: Any, /) -> Any:
@@ -242,11 +240,9 @@ class SparkTable(PlanTable):
         columns += [self._native(name).alias(f"keep_{k}") for k, name in enumerate(roles.keep)]
         if roles.row_id is not None:
             columns.append(self._native(roles.row_id).cast("long").alias(NUMBER))
-        rows = self.frame
+        rows = self.frame.select(*columns)
         if nulls == "drop":
-            for name in (*roles.secret, *roles.public):
-                rows = rows.filter(self._present(name))
-        rows = rows.select(*columns)
+            rows = nw.to_native(complete_plan(nw.from_native(rows), roles.plain("secret", "public")))
         if layout is not None and roles.row_id is None:
             rows = materialised(rows.withColumn(NUMBER, F.monotonically_increasing_id()))
         seed = None if roles.row_id is None else secrets.randbits(63)
@@ -279,10 +275,6 @@ class SparkTable(PlanTable):
         if getattr(dtype, "collation", BINARY) != BINARY:
             return F.collate(column, BINARY)
         return column.cast("double") if wide and self.schema[name].is_float() else column
-
-    def _present(self, name: str) -> Any:
-        present = self._native(name).isNotNull()
-        return present & ~F.isnan(self._native(name)) if self.schema[name].is_float() else present
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
@@ -162,7 +162,9 @@ def _is_checksum(path: Path) -> bool:
     return path.stat().st_size == 8 + 4 * -(-beside.stat().st_size // block)
 
 
-_KEY, _MAGIC = "puffer_frames", b"PAR1"
+KEY = "puffer_frames"
+"""Entry of the metadata of a file, a schema or a pandas frame that holds a certificate."""
+_MAGIC = b"PAR1"
 _PANDAS_ATTRIBUTES = b"PANDAS_ATTRS"
 
 
@@ -180,9 +182,9 @@ def write_parquet_file(
     from pyarrow import parquet as pq
 
     check_process()
-    held = {key.encode(): text.encode() for key, text in as_file_metadata(metadata).items()}
+    held: dict[Any, Any] = {**as_file_metadata(metadata)}
     if b"pandas" in (table.schema.metadata or {}):  # whose reader attaches it again
-        held[_PANDAS_ATTRIBUTES] = json.dumps({_KEY: metadata}, allow_nan=False).encode()
+        held[_PANDAS_ATTRIBUTES] = json.dumps({KEY: metadata}, allow_nan=False).encode()
     bare = bare_table(table, held)
     with replacing(path, durable=durable, new=new, naming=naming) as file:
         pq.write_table(bare, file)
@@ -190,7 +192,16 @@ def write_parquet_file(
 
 def as_file_metadata(metadata: dict[str, Any], /) -> dict[str, str]:
     """A JSON-like dict as an entry of a file's key-value metadata."""
-    return {_KEY: json.dumps(metadata, ensure_ascii=False, allow_nan=False)}
+    return {KEY: json.dumps(metadata, ensure_ascii=False, allow_nan=False)}
+
+
+def in_file_metadata(held: Mapping[bytes, bytes] | None, /) -> dict[str, Any] | None:
+    """The dict again; None for nothing, and for somebody else's text under this name."""
+    try:
+        found = parsed((held or {}).get(KEY.encode(), b"null"), most=CERTIFICATE_BYTES)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
 
 
 @contextmanager
@@ -220,17 +231,16 @@ def read_parquet_metadata(path: str | Path, /) -> dict[str, Any] | None:
     path = as_path(path)
     with _whole(path), pq.ParquetFile(path) as file:
         held, of_rows = file.metadata.metadata or {}, file.schema_arrow.metadata or {}
-    key = _KEY.encode()
+    key = KEY.encode()
     if key in of_rows and of_rows[key] != held.get(key):  # two certificates: which one is read depends on the reader
         return None
+    if key in held:
+        return in_file_metadata(held)
     try:
-        if key in held:
-            found = parsed(held[key], most=CERTIFICATE_BYTES)
-        else:
-            attributes = parsed(held.get(_PANDAS_ATTRIBUTES, b"{}"))
-            found = attributes.get(_KEY) if isinstance(attributes, dict) else None
-    except ValueError:  # somebody else's text under this name
+        attributes = parsed(held.get(_PANDAS_ATTRIBUTES, b"{}"))
+    except ValueError:
         return None
+    found = attributes.get(KEY) if isinstance(attributes, dict) else None
     return found if isinstance(found, dict) else None
 
 
