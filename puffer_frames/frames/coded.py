@@ -18,6 +18,7 @@ from scipy import sparse
 
 from puffer_frames.errors import ArgumentTypeError
 from puffer_frames.frames.columns import LARGEST_INTEGER, rows_text
+from puffer_frames.frames.order import dense_ranks
 from puffer_frames.frames.summary import check_few_levels, levels_of, sort_key, sorted_levels, too_many_levels
 from puffer_frames.noise.adding import Codes, Levels, other_levels
 from puffer_frames.noise.channel import MOST_LEVELS, Integers, looked_up, places_of
@@ -276,8 +277,7 @@ def ordered_codes_of(entries: nw.Series[Any], /) -> IndexArray:
         texts = entries.alias("entries").to_polars().cast(pl.String)
     except Exception:  # text that UTF-8 does not hold, categories of several types, integers beyond 64 bits
         return codes_of(entries)
-    ranks: IndexArray = texts.rank("dense").fill_null(0).to_numpy().astype(np.int64)
-    return np.unique(ranks, return_inverse=True)[1]
+    return np.unique(dense_ranks(texts), return_inverse=True)[1]
 
 
 def is_plain(entries: nw.Series[Any], /) -> bool:

@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from difflib import get_close_matches
 from typing import Any, TypeAlias, TypeVar
@@ -178,18 +179,18 @@ def not_found(role: str, name: object, columns: Sequence[Name], /) -> ColumnNotF
     begun = [label for label in labels if str(name) and label.casefold().startswith(str(name).casefold())]
     near = " or ".join(labels[n] for n in dict.fromkeys([*get_close_matches(str(name), labels, n=3), *begun][:3]))
     hint = f"Did you mean {near}?" if near else f"The frame has {', '.join(list(labels.values())[:8]) or 'none'}."
-    if not near and any(_is_number(label) for label in labels):  # a file without a line of names: these are values
+    if not near and any(number_in(label) is not None for label in labels):  # values, of a file without a line of names
         hint = "Some of its columns are named by numbers: write a first line of names where the file has none."
     whole = name if isinstance(name, tuple) else (name,)
     got = repr(name) if all(isinstance(part, (str, int)) for part in whole) else f"a {type(name).__name__}"
     return ColumnNotFoundError(role, rule="a column of the frame", got=got, hint=hint)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
+def number_in(text: str, /) -> float | None:
+    """A finite number; None for another text."""
+    with suppress(ValueError):
+        return found if math.isfinite(found := float(text)) else None
+    return None
 
 
 def check_rows(rows: int, /) -> None:
@@ -237,13 +238,14 @@ def _bad(role: str, name: str, rule: str, got: str, hint: str) -> PriorError:
 
 def check_labelled(name: str, missing: int, /) -> None:
     """Raise PriorError for rows without a label in a column, so many."""
+    hint = 'Say nulls="drop" to leave those rows out, or give them a label of their own such as "unknown".'
+    check_no_nulls(f"the column {name!r}", missing, hint=hint)
+
+
+def check_no_nulls(what: str, missing: int, /, *, hint: str) -> None:
+    """Raise PriorError for so many rows without an entry."""
     if missing:
-        raise PriorError(
-            f"the column {name!r}",
-            rule="without nulls",
-            got=rows_text(missing) + " with one",
-            hint='Say nulls="drop" to leave those rows out, or give them a label of their own such as "unknown".',
-        )
+        raise PriorError(what, rule="without nulls", got=f"{rows_text(missing)} with one", hint=hint)
 
 
 def rows_text(n: int, /) -> str:

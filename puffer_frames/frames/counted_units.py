@@ -31,7 +31,6 @@ from puffer_frames.frames.units import (
     check_one_group,
     check_unit,
     group_units,
-    plain_names,
     unit_sizes,
 )
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
@@ -90,7 +89,8 @@ class PlanTable(Protocol):
         return isinstance(self.dtypes([name])[name], (nw.Date, nw.Datetime))
 
     def unit_sizes(self, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str) -> UnitSizes:
-        of_groups, of_values = plain_names(groups, values)
+        of_groups = {f"group_{k}": name for k, name in enumerate(groups)}
+        of_values = {f"value_{k}": name for k, name in enumerate(values)}
         rows = self.plain({UNIT: unit, **of_groups, **of_values})
         return unit_sizes(rows, unit=unit, groups=of_groups, values=of_values, nulls=nulls)
 
@@ -150,7 +150,7 @@ def count_units(table: PlanTable, asked: UnitColumns, engine: UnitEngine, /) -> 
     groups = {f"group_{k}": name for k, name in enumerate(asked.by)}
     labels = ({} if asked.unit is None else {UNIT: asked.unit}) | groups
     values = {} if asked.value is None else {VALUE: asked.value}
-    check_columns(table)
+    check_rows(len(table.names))  # a table without a column has no rows
     named = labels | values or {VALUE: table.names[0]}  # rows can be counted where there is a column
     if asked.unit is None and asked.named:
         raise ArgumentTypeError(
@@ -177,11 +177,6 @@ def count_units(table: PlanTable, asked: UnitColumns, engine: UnitEngine, /) -> 
     if found.count != count:
         raise other_rows("the units", hint="Write the frame to a table first")
     return found.as_two().rows(asked, list(groups))
-
-
-def check_columns(table: PlanTable, /) -> None:
-    """Raise PriorError for a table without a column: it has no rows."""
-    check_rows(len(table.names))
 
 
 def as_text(frame: Any, labels: Mapping[str, str], /) -> Any:
@@ -469,7 +464,7 @@ def count_series(
 def _checked(table: PlanTable, asked: SeriesColumns, engine: UnitEngine) -> tuple[Any, bool, int, int]:
     """The rows, with times as numbers; whether these are floats; and how many rows there are, and with a state."""
     labels = {STATE: asked.state} | ({} if asked.unit is None else {UNIT: asked.unit})
-    check_columns(table)
+    check_rows(len(table.names))  # a table without a column has no rows
     dtypes = table.dtypes([asked.time, *labels.values()])
     dtype, floats = dtypes[asked.time], dtypes[asked.time].is_float()
     check_times(asked.time, dtype)

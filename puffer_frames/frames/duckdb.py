@@ -27,14 +27,13 @@ from puffer_frames.frames.counted_units import ROWS, VALUE, VALUES, PlanTable, l
 from puffer_frames.frames.dates import dates_among, no_dates, plain_numbers
 from puffer_frames.frames.draws import NUMBER, Draws, NoiseStep, Released
 from puffer_frames.frames.forked import check_process
-from puffer_frames.frames.kept import Evidence
 from puffer_frames.frames.local.kinds import ArrowTable
-from puffer_frames.frames.local.looks import kept_warnings, order_warnings, released_in
+from puffer_frames.frames.local.looks import evidence_of, evidence_plans, kept_warnings, order_warnings, released_in
 from puffer_frames.frames.order import Windows
 from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, complete_plan, no_complete_row
 from puffer_frames.frames.stamps.fingerprint import Fingerprint
 from puffer_frames.frames.summary import PLACES
-from puffer_frames.frames.tally import Cells, CountedRows, Extent, FoundValues, check_estimate, other_rows, place_named
+from puffer_frames.frames.tally import Cells, CompleteRows, Extent, FoundValues, check_estimate, other_rows, place_named
 from puffer_frames.frames.units import UNIT
 from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.usefulness import MOST_VALUES
@@ -153,25 +152,8 @@ def warn_of_kept_in_relation(
         names,
         released=released_in(sample.to_polars(), draws(), roles),
         in_order=in_order,
-        ask=None if step == 1 else lambda own, target: relation_evidence(rows, own, target),
+        ask=None if step == 1 else lambda own, target: evidence_of(*map(read_table, evidence_plans(rows, own, target))),
     )
-
-
-def relation_evidence(rows: Any, own: Sequence[str], target: str, /) -> Evidence:
-    """What SQL counts of all rows."""
-    keys = ", ".join(own)
-    counts = rows.aggregate(f"{keys}, {target}, count(*) AS n", f"{keys}, {target}")
-    sizes = counts.aggregate(f"{keys}, CAST(sum(n) AS BIGINT) AS size, max(n) AS most", keys)
-    targets = counts.aggregate(f"{target}, CAST(sum(n) AS BIGINT) AS size", target)
-    size, number, wrong = _arrays(
-        sizes.aggregate("size, count(*) AS number, CAST(sum(size - most) AS BIGINT) AS wrong", "size")
-    )
-    target_size, targets_of = _arrays(targets.aggregate("size, count(*) AS number", "size"))
-    return Evidence(sizes=size, groups=number, errors=int(wrong.sum()), target_sizes=target_size, targets=targets_of)
-
-
-def _arrays(relation: Any) -> list[Any]:
-    return [column.to_numpy() for column in read_table(relation).columns]
 
 
 class DuckUnits:
@@ -346,7 +328,7 @@ class DuckTable(PlanTable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DuckRows(CountedRows):
+class DuckRows(CompleteRows):
     """Complete rows of a relation: `secret_0`, ..., `public_0`, ..., `keep_0`, ..., and where it has one its number."""
 
     rows: Relation
@@ -363,7 +345,6 @@ class DuckRows(CountedRows):
     dates: Mapping[str, pa.DataType]
 
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
-        """By SQL; raises CalibrationError where all rows are read, and are others than those of the first pass."""
         named = self.roles.read_as(names)
         rows = selected(self.rows, {alias: alias for alias in named.values()} | {CHECK: self._hash()})
         some = most is not None and self.found["rows"] > most
@@ -447,10 +428,7 @@ class DuckRows(CountedRows):
         return found
 
     def release(self, draws: Sequence[Draw], /) -> Released:
-        """One pass in Arrow batches, into an Arrow table; one of many rows lies in a file, not in memory.
-
-        Raises CalibrationError where the rows are no longer those that were counted.
-        """
+        """One pass in Arrow batches, into an Arrow table; one of many rows lies in a file, not in memory."""
         found = Draws.of(draws, public=self.roles.public)
         step = NoiseStep.of(found, self.roles, names=self.names, dates=self.dates)
         names = [name for name in self.names if name in (*self.roles.public, *self.roles.keep)]

@@ -22,7 +22,18 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import ColumnTypeError, KeptColumnWarning, UnreadColumnWarning
 from puffer_frames.frames.coded import codes_of, order_of
-from puffer_frames.frames.order import CERTAIN, Guess, advantage, counted, guess, joined, look_at_runs, ranked, surprise
+from puffer_frames.frames.order import (
+    CERTAIN,
+    Guess,
+    advantage,
+    counted,
+    dense_ranks,
+    guess,
+    joined,
+    look_at_runs,
+    ranked,
+    surprise,
+)
 from puffer_frames.frames.stamps.entries import is_null, is_shortened, plain_entry, spelled
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
@@ -591,9 +602,9 @@ def _looks(entries: pl.Series, codes: IndexArray) -> Iterator[IndexArray]:
         texts = entries.to_physical().cast(pl.String).str.strip_chars_end("0")  # below the unit that is used
     else:
         texts = entries.bin.encode("hex") if entries.dtype == pl.Binary else entries.cast(pl.String)
-    yield _numbered(texts.str.slice(-1))
-    yield _numbered(texts.str.slice(-2))
-    yield _numbered(texts.str.len_chars())
+    yield dense_ranks(texts.str.slice(-1))
+    yield dense_ranks(texts.str.slice(-2))
+    yield dense_ranks(texts.str.len_chars())
     if entries.dtype == pl.String:
         yield _words(texts)
     yield from _in_periods(entries)
@@ -615,11 +626,6 @@ def _in_periods(entries: pl.Series) -> Iterator[IndexArray]:
         with np.errstate(invalid="ignore"):  # of infinities
             found = np.floor(numbers.cast(pl.Float64).to_numpy() / period % 1.0 * _PARTS + 1e-6)
         yield np.where(np.isfinite(found), found, _PARTS + 1).astype(np.int64)
-
-
-def _numbered(entries: pl.Series) -> IndexArray:
-    """Numbers from 0 in the order of the entries, 0 for a missing one."""
-    return entries.rank("dense").fill_null(0).to_numpy().astype(np.int64)
 
 
 def _words(texts: pl.Series) -> IndexArray:

@@ -489,10 +489,15 @@ def alike(ranks: FloatArray, /) -> bool:
     return ratio < _HALF and surprise(steps.size * (1 - ratio), variance=steps.size, largest=largest) >= CERTAIN
 
 
+def dense_ranks(entries: pl.Series, /) -> IndexArray:
+    """Numbers from 1 of the entries of a column, in their order; 0 for a missing one."""
+    return entries.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+
+
 def _in_order(entries: NDArray[Any]) -> IndexArray:
     """Numbers from 0 of the entries of a column, in their order."""
     if entries.dtype == np.dtype(object):  # texts
-        entries = pl.Series(entries.tolist(), dtype=pl.String).rank("dense").fill_null(0).to_numpy()
+        entries = dense_ranks(pl.Series(entries.tolist(), dtype=pl.String))
     return np.unique(entries, return_inverse=True)[1]
 
 

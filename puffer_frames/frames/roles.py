@@ -242,14 +242,14 @@ def is_of_labels(dtype: nw.dtypes.DType, /) -> bool:
     return isinstance(dtype, (nw.String, nw.Categorical, nw.Enum, nw.Boolean))
 
 
-def check_labels(dtype: nw.dtypes.DType, what: str, /) -> None:
+def check_labels(dtype: nw.dtypes.DType, what: str, /, *, floats: bool = True) -> None:
     """Raise ArgumentTypeError unless a column of this dtype holds labels; floats may still be whole numbers."""
-    if not (is_of_labels(dtype) or dtype.is_integer() or dtype.is_float()):
+    if not (is_of_labels(dtype) or dtype.is_integer() or (floats and dtype.is_float())):
         raise ColumnTypeError(
             what,
             rule="of strings, categories, booleans or integers",
             got=f"dtype {type(dtype).__name__}",
-            hint="Convert it to strings first.",
+            hint=f"Convert it to {'integers' if dtype.is_float() else 'strings'} first.",
         )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, ColumnTypeError, PriorError
-from puffer_frames.frames.columns import rows_text, to_times
+from puffer_frames.frames.columns import check_no_nulls, to_times
 from puffer_frames.priors.prior import IndexArray, Secret
 from puffer_frames.priors.series_rows import SeriesRows
 
@@ -36,14 +36,11 @@ class SeriesColumns:
 
 def check_placed(name: str, missing: int, /, *, role: str) -> None:
     """Raise PriorError for rows that belong to no place of a series, so many."""
-    if missing:
-        raise PriorError(
-            f"the {role} column {name!r}",
-            rule="without nulls",
-            got=f"{rows_text(missing)} with one",
-            hint=f"Fill in the {role}, or leave the rows out before the call if they belong to no series: "
-            'nulls="drop" leaves out rows without a state only.',
-        )
+    hint = (
+        f"Fill in the {role}, or leave the rows out before the call if they belong to no series: "
+        'nulls="drop" leaves out rows without a state only.'
+    )
+    check_no_nulls(f"the {role} column {name!r}", missing, hint=hint)
 
 
 def numbers_of_states(found: list[Secret], states: Sequence[Secret] | None, /) -> tuple[IndexArray, list[Secret]]:

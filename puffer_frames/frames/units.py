@@ -10,7 +10,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from puffer_frames.errors import ArgumentError, ColumnTypeError
+from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import check_labelled
 from puffer_frames.frames.roles import check_labels, complete_plan
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
@@ -55,14 +55,7 @@ class UnitColumns:
 
 def check_unit(dtype: nw.dtypes.DType, what: str, /) -> None:
     """Raise ArgumentTypeError for a column of other labels than those that a plan compares: not for floats."""
-    check_labels(dtype, what)
-    if dtype.is_float():
-        raise ColumnTypeError(
-            what,
-            rule="of strings, categories, booleans or integers",
-            got=f"dtype {type(dtype).__name__}",
-            hint="Convert it to integers first.",
-        )
+    check_labels(dtype, what, floats=False)
 
 
 def check_one_group(*, differ: bool) -> None:
@@ -141,11 +134,6 @@ def unit_sizes(
         smallest=int(found["smallest"] or 0),
         mixed=frozenset(named[alias] for alias in columns if int(found[f"different_{alias}"] or 0) > 1),
     )
-
-
-def plain_names(groups: Sequence[str], values: Sequence[str], /) -> tuple[dict[str, str], dict[str, str]]:
-    """Plain names of columns, in which no engine finds a pattern, with what they stand for."""
-    return {f"group_{k}": name for k, name in enumerate(groups)}, {f"value_{k}": name for k, name in enumerate(values)}
 
 
 def _one(frame: Any) -> dict[str, Any]:

@@ -317,11 +317,11 @@ def verify(request: Request, /) -> Outcome:
     source, key = request.path("input"), request.path_or_none("public_key")
     certificate = certificate_of_file(source, given=request.path_or_none("certificate"))
     public_key = None if key is None else key.read_bytes()
-    as_it_is = format_of(source) in ("parquet", "folder") and not request.schema
+    as_it_is = format_of(source) in ("parquet", "folder") and not request.types()
     verdict = ""
     with step("verify") as known:
         for roles in released_roles(certificate):
-            rows = source if as_it_is else read_rows(source, schema=request.schema, streaming=False, roles=roles)
+            rows = source if as_it_is else read_rows(source, schema=request.types(), streaming=False, roles=roles)
             verdict = certificate.verify(rows, public_key=public_key)
             if is_whole(verdict) or format_of(source) != "csv":
                 break
@@ -355,7 +355,7 @@ def audit_files(request: Request, /) -> Outcome:
     secret = (*certificate.secret, *as_listed(request.arguments.get("secret")))
     kept = tuple(name for name in certificate.kept if name not in (*certificate.given, *secret))
     own = TextRoles(exact=(*kept, *certificate.given, *secret), public=certificate.public, kept=kept)
-    original = read_rows(first, schema=request.schema, streaming=False, roles=own, dialect=request.dialect)
+    original = read_rows(first, schema=request.types(), streaming=False, roles=own, dialect=request.dialect)
     released = _read_released(second, certificate, schema=request.types("released_schema"))
     _check_dialect(request, first)
     codes = {} if format_of(first) == "csv" else _codes(request.dialect, original, own, None, None)
@@ -567,7 +567,7 @@ def _opened(
     dialect, marks = request.dialect, dict[str, list[str]]()
     with step("read") as known:
         frame = read_rows(
-            source, schema=request.schema, streaming=not memory, roles=roles, dialect=dialect, marks=marks
+            source, schema=request.types(), streaming=not memory, roles=roles, dialect=dialect, marks=marks
         )
         known |= {"rows": row_count(frame), "how": "as a stream" if row_count(frame) is None else "in memory"}
     warn_of_release(metadata_in(source))

@@ -27,7 +27,6 @@ from puffer_frames.frames.dates import in_days
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.levels import (
     FIRST,
-    are_in_place,
     are_labels,
     is_trivial,
     kept_levels,
@@ -65,10 +64,6 @@ class PolarsTable(LocalTable):
         """Without an index that is no data."""
         labelled = FIRST in self.labels and FIRST not in known
         return PolarsTable(self.native.drop(FIRST)) if labelled and are_labels(self.native[FIRST], rows=rows) else self
-
-    def is_in_place(self, *, known: Collection[str]) -> bool:
-        """Whether such an index is 0, 1, ..., n - 1."""
-        return FIRST not in self.labels or FIRST in known or are_in_place(self.native[FIRST])
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +132,6 @@ class ArrowTable(LocalTable):
             if are_labels(pl.Series(table[FIRST]), rows=rows):
                 table = table.drop_columns([FIRST])
         return ArrowTable(table)
-
-    def is_in_place(self, *, known: Collection[str]) -> bool:
-        """Whether such an index is 0, 1, ..., n - 1."""
-        if FIRST not in self.names or FIRST in known:
-            return True
-        return are_in_place(pl.Series(self.native[FIRST]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from puffer_frames.frames.columns import Frame, Name, NativeFrame, check_one_typ
 from puffer_frames.frames.dates import has_dates, in_days, with_dates
 from puffer_frames.frames.draws import Draws, Released
 from puffer_frames.frames.kept import check_depth
-from puffer_frames.frames.levels import check_level_names, is_trivial
+from puffer_frames.frames.levels import FIRST, are_in_place, check_level_names, is_trivial
 from puffer_frames.frames.lists import as_lists, has_lists, in_texts, is_of_lists, list_texts, with_lists
 from puffer_frames.frames.local.engine import LocalSecrets, LocalValues, count_codes, count_joint
 from puffer_frames.frames.local.looks import warn_of_kept, warn_of_order
@@ -37,7 +37,7 @@ from puffer_frames.frames.roles import Roles, RowOrder, kind_of, prepare, row_nu
 from puffer_frames.frames.series import SeriesColumns
 from puffer_frames.frames.stamps.fingerprint import fingerprint
 from puffer_frames.frames.summary import levels_of
-from puffer_frames.frames.tally import Cells, CountedRows
+from puffer_frames.frames.tally import Cells, CompleteRows
 from puffer_frames.frames.units import UnitColumns, UnitSizes
 from puffer_frames.noise.adding import Codes, Draw, Levels, Reals
 from puffer_frames.noise.channel import MOST_LEVELS
@@ -79,10 +79,6 @@ class Relabelled:
     """The outputs."""
     name: str
     """The name of the column."""
-
-    def in_order(self, order: IndexArray | None, /) -> Relabelled:
-        """Its rows in some order."""
-        return self if order is None else replace(self, codes=self.codes[order])
 
     def as_polars(self, dtype: pl.DataType, /) -> pl.Series:
         """Like a column of this dtype; an Enum has the categories of the rows alone."""
@@ -185,17 +181,14 @@ def build_release(
     noisy = {name: _in_order(values, order) for name, values in columns.items()}
     if frame.implementation.is_pandas():
         return _pandas_release(frame, native, names, noisy=noisy, index=index, order=order)
-    rows = frame.to_native()
-    return pl.DataFrame(
-        {
-            name: _polars_column(noisy[name], rows[name]) if name in noisy else own_series(rows[name], order)
-            for name in names
-        }
-    )
-
-
-def _polars_column(values: FloatArray | Relabelled, given: pl.Series) -> pl.Series:
-    return values.as_polars(given.dtype) if isinstance(values, Relabelled) else pl.Series(values)
+    rows, found = frame.to_native(), dict[str, pl.Series]()
+    for name in names:
+        released = noisy.get(name)
+        if isinstance(released, Relabelled):
+            found[name] = released.as_polars(rows[name].dtype)
+        else:
+            found[name] = own_series(rows[name], order) if released is None else pl.Series(released)
+    return pl.DataFrame(found)
 
 
 def _pandas_release(
@@ -234,7 +227,7 @@ def _pandas_release(
 def _in_order(values: FloatArray | Relabelled, order: IndexArray | None) -> FloatArray | Relabelled:
     """Without noise they are still those of the frame."""
     if isinstance(values, Relabelled):
-        return values.in_order(order)
+        return values if order is None else replace(values, codes=values.codes[order])
     values = values if order is None else values[order]
     return values if values.flags.owndata else values.copy()
 
@@ -376,9 +369,9 @@ class LocalTable(ABC):
     def with_levels(self, *, known: Collection[str], rows: int) -> Self:
         """As `Table.with_levels`."""
 
-    @abstractmethod
     def is_in_place(self, *, known: Collection[str]) -> bool:
-        """As `Table.is_in_place`."""
+        """As `Table.is_in_place`, of a column that is the index of a pandas frame."""
+        return FIRST not in self.names or FIRST in known or are_in_place(pl.Series(self.native[FIRST]))
 
     def by_place(self) -> Self:
         """In the order of an index that numbers its rows, where there is one."""
@@ -439,7 +432,7 @@ class LocalTable(ABC):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LocalRows(CountedRows):
+class LocalRows(CompleteRows):
     """Complete rows in memory."""
 
     frame: Frame
@@ -447,7 +440,6 @@ class LocalRows(CountedRows):
     table: LocalTable
     """With all its rows."""
     names: tuple[str, ...]
-    """Names of all columns of the frame."""
     roles: Roles
     layout: RowOrder
     nulls: str

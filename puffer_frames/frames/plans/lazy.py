@@ -42,7 +42,7 @@ from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, complete_pl
 from puffer_frames.frames.series import FIRST_STATE, NO_STATE, Layout, SeriesColumns, Timeline, numbers_of_states
 from puffer_frames.frames.stamps.parquet import attribute_of, put_attribute
 from puffer_frames.frames.summary import check_few_levels
-from puffer_frames.frames.tally import Cells, CountedRows, FoundValues, in_cells
+from puffer_frames.frames.tally import Cells, CompleteRows, FoundValues, in_cells
 from puffer_frames.frames.units import UNIT
 from puffer_frames.noise.adding import Draw
 from puffer_frames.priors.prior import IndexArray
@@ -339,7 +339,7 @@ class LazyTable(PlanTable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LazyRows(CountedRows):
+class LazyRows(CompleteRows):
     """Complete rows of a plan: columns `secret_0`, ..., `public_0`, ..., perhaps `NUMBER`, and `keep_0`, ..."""
 
     rows: pl.LazyFrame
@@ -355,17 +355,14 @@ class LazyRows(CountedRows):
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         """By one run, which is compared with the survey."""
         watch, named = Watch(), self.roles.read_as(names)
-        plan = Compared(rows=self.rows, checked=self._checked(), trace=self.survey.trace).plan(
-            list(named.values()), over=watch.over
-        )
+        plan = self._compared().plan(list(named.values()), over=watch.over)
         rows = watch.result(lambda: plan.collect(engine="streaming"))
         return some_entries({name: rows[alias] for name, alias in named.items()}, most, coded=self.roles.labels)
 
     def _grouped(self, values: Mapping[str, str], watch: Watch) -> pl.LazyFrame:
         """Secrets and some public columns under other names, in a run that is compared with the survey."""
         named = {f"public_{self.roles.public.index(name)}": alias for name, alias in values.items()}
-        compared = Compared(rows=self.rows, checked=self._checked(), trace=self.survey.trace)
-        return compared.plan([*self.roles.plain("secret"), *named], over=watch.over).rename(named)
+        return self._compared().plan([*self.roles.plain("secret"), *named], over=watch.over).rename(named)
 
     def check_levels(self, name: str, /) -> None:
         different = self.survey.different[self.roles.coded.index(name)]
@@ -389,9 +386,10 @@ class LazyRows(CountedRows):
             before=self.survey.counted[k],
         )
 
-    def _checked(self) -> int:
-        """How many columns the trace is of."""
-        return len(self.roles.secret) + len(self.roles.public) + (self.roles.row_id is not None)
+    def _compared(self) -> Compared:
+        """The rows, with the trace of the secret and public columns and the numbers of the rows."""
+        checked = len(self.roles.secret) + len(self.roles.public) + (self.roles.row_id is not None)
+        return Compared(rows=self.rows, checked=checked, trace=self.survey.trace)
 
     def warnings(self, counts: Sequence[int], draws: Callable[[], Sequence[Draw]], /) -> list[PufferWarning]:
         """Warnings from the survey's windows and first rows of kept columns; from all rows if these raise suspicion."""
@@ -407,14 +405,12 @@ class LazyRows(CountedRows):
         found = Draws.of(draws, public=self.roles.public)
         plain = {name: alias for alias, name in self.roles.plain("public", "keep").items()}
         source = Source(
-            rows=self.rows,
             columns={plain[name]: name for name in self.names if name in plain},
             draws=found,
             read=self.roles.read_as(name for name, _ in found.reads),
             used=self._used(),
-            checked=self._checked(),
+            compared=self._compared(),
             named=self.roles.row_id is not None,
-            trace=self.survey.trace,
             dates=self.dates,
         )
         return Released(frame=source.plan(), rows=self.survey.trace.rows, sample={}, fingerprint="")

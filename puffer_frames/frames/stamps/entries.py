@@ -313,17 +313,6 @@ def _refined(entry: Any, name: str) -> str:
     return OTHER if beyond else name
 
 
-def family_of_all(entries: Sequence[Any], /) -> str:
-    """The family of objects, None among them: their own where it is one, else `OTHER`."""
-    found = {family_of(entry) for entry in entries if entry is not None}
-    return found.pop() if len(found) == 1 else OTHER
-
-
-def encode_objects(family: str, entries: Sequence[Any], /) -> Part:
-    """Objects of one family, None where one is missing."""
-    return _ENCODE[family](entries)
-
-
 def spelled(entry: Any, /) -> str:
     """An object as text, with its family: the same for a list, a tuple and an array, and for the same mapping."""
     if isinstance(entry, (pd.Series, pd.Index, pl.Series)):
@@ -433,7 +422,7 @@ _PLAIN: Mapping[str, Callable[[Any], Any]] = {
     "bytes": bytes,
     "time": _nanoseconds,
 }
-_ENCODE: Mapping[str, Callable[[Sequence[Any]], Part]] = {
+_ENCODE: Mapping[str, Callable[[Sequence[Any]], Part]] = {  # of objects of a family, None for a missing one
     "boolean": _units(int),
     "number": lambda entries: numbers([_plain_number(entry) for entry in entries]),
     "decimal": lambda entries: texts(plain_decimals(_decimals(entries))),
@@ -530,8 +519,9 @@ def _pandas_entries(series: pd.Series[Any]) -> Entries:
         if opened is not None:
             return series_entries(opened)
     entries = [None if is_null(entry) else entry for entry in series.tolist()]
-    family = family_of_all(entries)
-    return Entries(family, entries, lambda part: encode_objects(family, part))
+    families = {family_of(entry) for entry in entries if entry is not None}
+    family = families.pop() if len(families) == 1 else OTHER
+    return Entries(family, entries, _ENCODE[family])
 
 
 def _of_array(values: NDArray[Any]) -> tuple[str, NDArray[Any], Callable[[Any], Part]]:
@@ -546,7 +536,7 @@ def _category_entries(series: pd.Series[Any]) -> Entries:
     if isinstance(labels.source, pl.Series) and len(labels.source):
         return Entries(labels.family, codes, lambda part: labels.encode(_taken(labels.source, part)))
     own = [*series.cat.categories, None]  # the last one has the code -1
-    return Entries(labels.family, codes, lambda part: encode_objects(labels.family, [own[code] for code in part]))
+    return Entries(labels.family, codes, lambda part: _ENCODE[labels.family]([own[code] for code in part]))
 
 
 def _taken(labels: pl.Series, codes: NDArray[Any]) -> pl.Series:
@@ -575,7 +565,7 @@ def _nested(series: pl.Series) -> Part:
         kept, found = dtype, series.to_list()
     if kept != dtype:
         found = [_numbers_as_times(entry, dtype) for entry in found]
-    return encode_objects(OTHER, [None if is_null(entry) else entry for entry in found])
+    return _ENCODE[OTHER]([None if is_null(entry) else entry for entry in found])
 
 
 def with_other(dtype: Any, kind: type[pl.DataType], other: pl.DataType, /) -> Any:

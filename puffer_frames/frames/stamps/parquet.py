@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from puffer_frames.errors import ArgumentError, TableFileError
 from puffer_frames.frames.arrow import bare_table
@@ -90,8 +91,6 @@ def data_files(folder: Path, /, *, known: Collection[str]) -> list[Path] | None:
 
 def parquet_schema(path: Path, /) -> Any:
     """The schema of a Parquet file; None for another file."""
-    from pyarrow import parquet as pq
-
     try:
         return pq.read_schema(path)
     except (pa.ArrowInvalid, OSError) as error:
@@ -144,8 +143,6 @@ def _holds_no_data(path: Path, known: Collection[str]) -> bool:
 
 def _is_summary(path: Path, known: Collection[str]) -> bool:
     """Whether a Parquet file of the known columns holds its footer and nothing else: no page of entries has room."""
-    from pyarrow import parquet as pq
-
     schema = parquet_schema(path)
     if schema is None or not set(schema.names) <= set(known):
         return False
@@ -179,8 +176,6 @@ def write_parquet_file(
     naming: Naming = nullcontext,
 ) -> None:
     """Write the entries of a PyArrow table with a JSON-like dict in the metadata of its schema."""
-    from pyarrow import parquet as pq
-
     check_process()
     held: dict[Any, Any] = {**as_file_metadata(metadata)}
     if b"pandas" in (table.schema.metadata or {}):  # whose reader attaches it again
@@ -226,8 +221,6 @@ def _whole(path: str | Path) -> Iterator[None]:
 
 def read_parquet_metadata(path: str | Path, /) -> dict[str, Any] | None:
     """What `write_parquet_file` wrote, or pandas' own writer of a frame with attributes; None for nothing."""
-    from pyarrow import parquet as pq
-
     path = as_path(path)
     with _whole(path), pq.ParquetFile(path) as file:
         held, of_rows = file.metadata.metadata or {}, file.schema_arrow.metadata or {}
@@ -285,8 +278,6 @@ def read_parquet_files(path: str | Path, /, *, known: Collection[str]) -> Native
 
 def _read(path: Path) -> Any:
     """The columns of a file. Timestamps of 96 bits are of UTC, which the format does not say."""
-    from pyarrow import parquet as pq
-
     metadata = pq.read_metadata(path).metadata or {}
     by_spark = b"org.apache.spark.version" in metadata
     file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us" if by_spark else None)
