@@ -430,7 +430,7 @@ class _Found:
 
 TIME, STATE = "time", "state"
 _STEP, _PLACE, _BEFORE, _NEXT = "step", "place", "before", "next"
-_FRESH, _LAST, _SKIPPED, _ROWS = "fresh", "last", "skipped", "rows"
+_FRESH, _SKIPPED = "fresh", "skipped"
 
 
 LayOut: TypeAlias = Callable[[Any, SeriesColumns, int], SeriesRows | None]
@@ -456,7 +456,7 @@ def count_series(
     step = _usual_step(parts, asked, engine)
     found = pl.concat([engine.read(_pieces(part, step, floats=floats)) for part in parts])
     each = pl.concat([engine.read(_by_unit(part)) for part in parts]) if asked.each else None
-    if any(int(table[_ROWS].sum()) != stated for table in (found, each) if table is not None):
+    if any(int(table[ROWS].sum()) != stated for table in (found, each) if table is not None):
         raise other_rows("the windows", hint="Write the frame to a table first")
     return _series_rows(found, each, asked)
 
@@ -474,29 +474,29 @@ def _checked(table: PlanTable, asked: SeriesColumns, engine: UnitEngine) -> tupl
     if floats:
         frame = frame.with_columns(nw.col(TIME).cast(nw.Float64))
     found = _look(frame, engine, dtype)
-    check_rows(found[_ROWS])
+    check_rows(found[ROWS])
     if asked.nulls == "raise":
-        check_labelled(asked.state, found[_ROWS] - found[STATE])
+        check_labelled(asked.state, found[ROWS] - found[STATE])
     elif not found[STATE]:
         raise no_complete_row("an entry")
-    check_placed(asked.time, found[_ROWS] - found[TIME] + found.get("nan", 0), role="time")
+    check_placed(asked.time, found[ROWS] - found[TIME] + found.get("nan", 0), role="time")
     if asked.unit is None:
         frame = frame.with_columns(nw.lit(0).alias(UNIT))
     else:
-        check_placed(asked.unit, found[_ROWS] - found[UNIT], role="unit")
+        check_placed(asked.unit, found[ROWS] - found[UNIT], role="unit")
     check_times(asked.time, dtype, finite=not found.get("infinite", 0))
     if dtype.is_integer():
         check_integer_times(asked.time, int(found["low"]), int(found["high"]))
         frame = frame.with_columns(nw.col(TIME).cast(nw.Int64))
     elif not floats:
         frame = nw.from_native(engine.moments(nw.to_native(frame), TIME))
-    return frame, floats, found[_ROWS], found[STATE]
+    return frame, floats, found[ROWS], found[STATE]
 
 
 def _look(frame: Any, engine: UnitEngine, dtype: nw.dtypes.DType) -> dict[str, Any]:
     """The number of rows, and of the entries that are there; of times that are no numbers, or the ends of integers."""
     time = nw.col(TIME)
-    asked = [nw.len().alias(_ROWS), *(nw.col(name).count().alias(name) for name in frame.collect_schema().names())]
+    asked = [nw.len().alias(ROWS), *(nw.col(name).count().alias(name) for name in frame.collect_schema().names())]
     if dtype.is_float():
         odd = {"nan": time.is_nan(), "infinite": time.abs() == np.inf}
         asked += [which.cast(nw.Int64).sum().alias(name) for name, which in odd.items()]
@@ -516,11 +516,11 @@ def _usual_step(parts: Any, asked: SeriesColumns, engine: UnitEngine) -> Step:
     counted = []
     for part in parts:
         steps = _stepped(part).filter(~nw.col(_STEP).is_null())
-        counted.append(engine.read(nw.to_native(steps.group_by(_STEP).agg(nw.len().cast(nw.Int64).alias(_ROWS)))))
-    found = pl.concat(counted).group_by(_STEP).agg(pl.col(_ROWS).sum()).sort(_STEP)
+        counted.append(engine.read(nw.to_native(steps.group_by(_STEP).agg(nw.len().cast(nw.Int64).alias(ROWS)))))
+    found = pl.concat(counted).group_by(_STEP).agg(pl.col(ROWS).sum()).sort(_STEP)
     return Step.of(
         found[_STEP].to_numpy(),
-        found[_ROWS].to_numpy(),
+        found[ROWS].to_numpy(),
         time=asked.time,
         units=asked.unit is not None,
         bridged=asked.bridged,
@@ -547,31 +547,31 @@ def _pieces(rows: Any, step: Step, *, floats: bool) -> Any:
     frame = frame.select(
         STATE,
         _FRESH,
-        last.alias(_LAST),
+        last.alias(LAST),
         nw.when(~fresh).then(nw.col(_BEFORE)).alias(_BEFORE),
         *(nw.when(fresh | last).then(nw.col(name)).alias(name) for name in (UNIT, _PLACE, _SKIPPED)),
     )
     keys = frame.collect_schema().names()
-    return nw.to_native(frame.group_by(*keys).agg(nw.len().cast(nw.Int64).alias(_ROWS)))
+    return nw.to_native(frame.group_by(*keys).agg(nw.len().cast(nw.Int64).alias(ROWS)))
 
 
 def _by_unit(rows: Any) -> Any:
     """How often each state occurs in each unit."""
     stated = nw.from_native(rows).filter(~nw.col(STATE).is_null())
-    return nw.to_native(stated.group_by(UNIT, STATE).agg(nw.len().cast(nw.Int64).alias(_ROWS)))
+    return nw.to_native(stated.group_by(UNIT, STATE).agg(nw.len().cast(nw.Int64).alias(ROWS)))
 
 
 def _series_rows(found: pl.DataFrame, each: pl.DataFrame | None, asked: SeriesColumns) -> SeriesRows:
     codes, labels = numbered_entries(found[STATE])
     number, states = numbers_of_states(labels, asked.states)
-    codes, size, often = number[codes], len(states), found[_ROWS].to_numpy()
+    codes, size, often = number[codes], len(states), found[ROWS].to_numpy()
     found = found.with_columns(pl.Series("code", codes))
     fresh = found.filter(_FRESH)
     owner, units = numbered_entries(fresh[UNIT])
     order = np.lexsort((fresh[_PLACE].to_numpy(), owner))
     fresh, owner = fresh[order], owner[order]
     begins, skipped = fresh[_PLACE].to_numpy(), fresh[_SKIPPED].to_numpy()
-    last = found.filter(_LAST)
+    last = found.filter(LAST)
     ends = np.append(begins[1:] - skipped[1:], 0)
     ends[np.append(owner[1:] != owner[:-1], True)] = (
         last[_PLACE].to_numpy()[np.argsort(numbered_entries(last[UNIT])[0])] + 1
@@ -583,7 +583,7 @@ def _series_rows(found: pl.DataFrame, each: pl.DataFrame | None, asked: SeriesCo
         counts = np.bincount(codes, often, minlength=size)
     else:
         key = numbered_entries(each[UNIT])[0] * size + _numbers(each[STATE], labels, number)
-        counts = np.bincount(key, each[_ROWS].to_numpy(), minlength=len(units) * size)
+        counts = np.bincount(key, each[ROWS].to_numpy(), minlength=len(units) * size)
     return SeriesRows(
         states=states,
         units=[None] if asked.unit is None else units,

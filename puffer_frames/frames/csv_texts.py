@@ -601,7 +601,7 @@ def what_is_wrong(path: Path, dialect: Dialect = AS_USUAL, /) -> TableFileError 
 
 def _odd_row(path: Path, dialect: Dialect) -> TableFileError | None:
     first: list[str] = []
-    try:
+    with suppress(csv.Error):
         for line, row in dialect.rows(path):
             first = first or row
             if row and len(row) != len(first):
@@ -620,8 +620,6 @@ def _odd_row(path: Path, dialect: Dialect) -> TableFileError | None:
                     else "See whether the file is whole: a line that is cut off lacks fields. An empty field has its "
                     "comma, too.",
                 )
-    except csv.Error:
-        pass
     return _other_separator(path, first[0], dialect) if len(first) == 1 else None
 
 

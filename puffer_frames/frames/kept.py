@@ -21,6 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ColumnTypeError, KeptColumnWarning, UnreadColumnWarning
+from puffer_frames.frames.arrow import DIGITS
 from puffer_frames.frames.coded import codes_of, order_of
 from puffer_frames.frames.order import (
     CERTAIN,
@@ -665,10 +666,8 @@ def _parts_of_pandas(entries: pd.Series[Any]) -> list[pl.Series | Column]:
     if isinstance(dtype, np.dtype) and dtype.kind == "c":
         return _parts(pl.DataFrame({"real": entries.to_numpy().real, "imag": entries.to_numpy().imag}).to_struct("e"))
     if not isinstance(dtype, np.dtype) or dtype.kind != "O":
-        try:
+        with suppress(*_NOT_OPENED):
             return _parts(nw.from_native(entries, series_only=True).to_polars())
-        except _NOT_OPENED:
-            pass
     return _parts_of_objects(entries.tolist())
 
 
@@ -750,12 +749,11 @@ def _values_of_objects(entries: Sequence[Any]) -> list[pl.Series | Column]:
         nested = kinds
     if nested == kinds:
         there = [_fields(entry) for entry in there]
-    try:
+    # of ranges beside lists, and large decimals
+    with suppress(AttributeError, OverflowError, RuntimeError, *_NOT_OPENED):
         typed = pl.Series("entries", [] if any(map(_has_odd_decimal, there)) else there, strict=True)
         if len(typed) == len(there) and typed.dtype != pl.Object:
             return _parts(typed)
-    except (AttributeError, OverflowError, RuntimeError, *_NOT_OPENED):  # of ranges beside lists, and large decimals
-        pass
     texts = [None if entry is None else f"{type(entry).__name__} {entry}" for entry in there]
     if any(text is not None and _ADDRESS.search(text) for text in texts):
         codes = codes_of(nw.from_native(pd.Series(there, dtype=object), series_only=True))
@@ -778,14 +776,10 @@ def _values_of_objects(entries: Sequence[Any]) -> list[pl.Series | Column]:
     return [pl.Series("entries", [None if entry is None else ranks[entry] for entry in there]), *found]
 
 
-_MOST_PLACES = 38
-"""Of decimals in Polars."""
-
-
 def _has_odd_decimal(entry: Any) -> bool:
     """Whether there is a Decimal that is no number or has many places: Polars panics, and says so itself."""
     if isinstance(entry, decimal.Decimal):
-        return not entry.is_finite() or int(entry.as_tuple().exponent) < -_MOST_PLACES
+        return not entry.is_finite() or int(entry.as_tuple().exponent) < -DIGITS
     nested = entry.values() if isinstance(entry, dict) else entry if isinstance(entry, (list, tuple)) else ()
     return any(map(_has_odd_decimal, nested))
 

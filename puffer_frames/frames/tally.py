@@ -67,10 +67,6 @@ class Cells:
     domain: Bounds | None
     """To which values are clipped first."""
 
-    def of(self, table: nw.LazyFrame[Any], /) -> nw.LazyFrame[Any]:
-        """A table with the numbers of the cells in place of its column `value`, and with a column `place`."""
-        return table.with_columns(value=cell_of(self.width, self.domain), place=place_of(self.width, self.domain))
-
 
 def cells_of_rows(
     names: Sequence[str], widths: Mapping[str, float], domain: Mapping[str, Bounds], /

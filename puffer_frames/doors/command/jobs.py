@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
@@ -147,16 +146,15 @@ def certificate_of_file(path: Path, /, *, given: Path | None) -> Certificate:
     TableFileError, OSError for a table that cannot be read.
     """
     if given is not None:
-        return _loaded(given)
+        with _whole_certificate():
+            return Certificate.load(given)
     path = Path(os.path.abspath(path))  # noqa: PTH100 - "." has no name, and a link is no other file
     plain = metadata_in(path)
-    if plain is not None:
-        try:
+    with _whole_certificate():
+        if plain is not None:
             return Certificate.from_dict(plain)
-        except ArgumentError as error:
-            raise _broken(error) from None
-    if beside(path).is_file():
-        return _loaded(beside(path))
+        if beside(path).is_file():
+            return Certificate.load(beside(path))
     raise UncoveredFrameError(
         "the table",
         rule="one with a certificate in its metadata, or beside it",
@@ -170,15 +168,13 @@ def is_whole(verdict: str, /) -> bool:
     return verdict.startswith(("intact", "unsigned"))
 
 
-def _loaded(path: Path) -> Certificate:
+@contextmanager
+def _whole_certificate() -> Iterator[None]:
+    """Raise UncoveredFrameError for what is no certificate."""
     try:
-        return Certificate.load(path)
+        yield
     except ArgumentError as error:
-        raise _broken(error) from None
-
-
-def _broken(error: ArgumentError) -> UncoveredFrameError:
-    return UncoveredFrameError(error.what, rule=error.rule, got=error.got, hint=error.hint)
+        raise UncoveredFrameError(error.what, rule=error.rule, got=error.got, hint=error.hint) from None
 
 
 _SHOWN = {
@@ -387,9 +383,8 @@ def audit_files(request: Request, /) -> Outcome:
 
 
 def _plain_of(found: Any, /) -> dict[str, Any]:
-    """The fields of a record in JSON types, which have no NaN."""
-    values = {each.name: getattr(found, each.name) for each in fields(found)}
-    return {name: None if isinstance(x, float) and not math.isfinite(x) else x for name, x in values.items()}
+    """The fields of a record."""
+    return {each.name: getattr(found, each.name) for each in fields(found)}
 
 
 def show(request: Request, /) -> Outcome:
@@ -706,15 +701,14 @@ def _password(request: Request) -> str | None:
     path: Path | None = request.path_or_none("password_file")
     if path is None:
         return os.environ.get(PASSWORD)
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except UnicodeDecodeError:
-        lines = []
-    if not lines or not lines[0]:
+    found = ""
+    with suppress(UnicodeDecodeError):
+        found = path.read_text(encoding="utf-8").partition("\n")[0]
+    if not found:
         raise ArgumentError(
             "the password file", rule="one with a password in its first line", got="none", hint="Write it in UTF-8."
         )
-    return lines[0]
+    return found
 
 
 def _table_of(path: Path) -> Path | None:

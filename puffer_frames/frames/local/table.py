@@ -380,8 +380,7 @@ class LocalTable(ABC):
     def run(self) -> Self:
         return self
 
-    def in_memory(self) -> Self:
-        return self
+    in_memory = run
 
     def fingerprint(self, *, like: str = "") -> str:
         return fingerprint(self.opened(), like=like)

@@ -30,14 +30,14 @@ from puffer_frames.frames.counted_units import (
     numbered_entries,
 )
 from puffer_frames.frames.dates import dates_among, days, no_dates
-from puffer_frames.frames.draws import Draws, Released
+from puffer_frames.frames.draws import NUMBER, Draws, Released
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.local.kinds import PolarsTable
 from puffer_frames.frames.local.looks import order_warnings, warn_of_kept_in_plan
 from puffer_frames.frames.local.own import used_dtype, without_enums
 from puffer_frames.frames.plans.source import Source, Watch
 from puffer_frames.frames.plans.survey import Survey, survey
-from puffer_frames.frames.plans.trace import NUMBER, Compared
+from puffer_frames.frames.plans.trace import Compared
 from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, complete_plan, no_complete_row
 from puffer_frames.frames.series import FIRST_STATE, NO_STATE, Layout, SeriesColumns, Timeline, numbers_of_states
 from puffer_frames.frames.stamps.parquet import attribute_of, put_attribute
@@ -376,13 +376,13 @@ class LazyRows(CompleteRows):
         k, watch = self.roles.numbers.index(name), Watch()
         column = pl.col(f"public_{self.roles.public.index(name)}")
         different = self.rows.select(column.approx_n_unique())  # decides on no count, but how to count
-        table = nw.from_native(self._grouped({name: "value"}, watch))
+        table = self._grouped({name: "value"}, watch)
         return FoundValues(
-            dtype=table.collect_schema()["value"],
+            dtype=nw.from_native(table).collect_schema()["value"],
             extent=self.survey.extents[k],
             rows=self.survey.trace.rows,
             different=lambda: different.collect(engine="streaming").item(),
-            count=lambda cells, most: _counted(nw.to_native(cells.of(table) if cells else table), most, watch=watch),
+            count=lambda cells, most: _counted(in_cells(table, {"value": cells} if cells else {}), most, watch=watch),
             before=self.survey.counted[k],
         )
 
@@ -393,9 +393,8 @@ class LazyRows(CompleteRows):
 
     def warnings(self, counts: Sequence[int], draws: Callable[[], Sequence[Draw]], /) -> list[PufferWarning]:
         """Warnings from the survey's windows and first rows of kept columns; from all rows if these raise suspicion."""
-        found: list[PufferWarning] = []
         runs, public = self.survey.trace.runs, self.roles.public
-        found += order_warnings(self.survey.sample, runs=runs, counts=counts, public=public)
+        found: list[PufferWarning] = [*order_warnings(self.survey.sample, runs=runs, counts=counts, public=public)]
         if self.roles.keep:
             found += warn_of_kept_in_plan(self.rows, self.roles, rows=self.survey.trace.rows, draws=draws)
         return found

@@ -17,10 +17,10 @@ from polars.io.plugins import register_io_source
 from puffer_frames.errors import PufferError, UncoveredFrameError, told_of
 from puffer_frames.frames.coded import released_dtype
 from puffer_frames.frames.dates import from_days, plain_numbers
-from puffer_frames.frames.draws import Draws, read_series, written_series
+from puffer_frames.frames.draws import NUMBER, Draws, read_series, written_series
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.local.own import entries_alone, own_series
-from puffer_frames.frames.plans.trace import NUMBER, Compared
+from puffer_frames.frames.plans.trace import Compared
 from puffer_frames.frames.stamps.fingerprint import Fingerprint
 from puffer_frames.frames.stamps.parquet import as_file_metadata
 from puffer_frames.frames.stamps.whole_file import Naming, replacing

@@ -28,8 +28,6 @@ def _gmac(key: bytes, number: int) -> AEADEncryptionContext:
 
 BLOCK = 9 << 14
 """Rows that are compared together, and the most in a batch: larger ones are faster, and take more memory."""
-NUMBER = "number"
-"""Column of the row's number, where a column of the frame gives it."""
 _COMPUTED = "computed"
 """A column that the engine has to compute: then it works on batches of 100,000 rows, otherwise on whole row groups of a
 file, several of which take twice the memory."""

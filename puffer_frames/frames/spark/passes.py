@@ -40,7 +40,7 @@ from puffer_frames.frames.kept import (
     guesses,
     kept_columns,
 )
-from puffer_frames.frames.local.looks import released_in
+from puffer_frames.frames.local.looks import evidence_plans, released_in
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.spark.batches import CHECK
 from puffer_frames.frames.tally import other_rows
@@ -256,16 +256,14 @@ def _number(rows: SparkFrame, name: str) -> Any:
 
 def _sizes_of(rows: SparkFrame, target: str) -> list[Any]:
     """How often each number of rows comes among the values of a column."""
-    counted = rows.groupBy(target).agg(F.count(F.lit(1)).alias("size"))
-    return _arrays(counted.groupBy("size").agg(F.count(F.lit(1)).alias("number")))
+    counted = rows.groupBy(target).count().withColumnRenamed("count", "size")
+    return _arrays(counted.groupBy("size").count())
 
 
 def _evidence(rows: SparkFrame, kept: Sequence[int], target: str, *, sizes: Sequence[Any]) -> Evidence:
     """The evidence of some kept columns together, given the `_sizes_of` the target."""
-    keys = [f"keep_{k}" for k in kept]
-    groups = rows.groupBy(*keys, target).agg(F.count(F.lit(1)).alias("rows")).groupBy(*keys)
-    of_sizes = groups.agg(F.sum("rows").alias("size"), F.max("rows").alias("most")).groupBy("size")
-    size, number, wrong = _arrays(of_sizes.agg(F.count(F.lit(1)), F.sum(F.col("size") - F.col("most"))))
+    of_kept, _ = evidence_plans(rows, [f"keep_{k}" for k in kept], target)
+    size, number, wrong = _arrays(of_kept)
     return Evidence(sizes=size, groups=number, errors=int(wrong.sum()), target_sizes=sizes[0], targets=sizes[1])
 
 

@@ -315,9 +315,9 @@ class SparkRows(CompleteRows):
         k, found = self.roles.public.index(name), self.found
         low, high = found[f"ends_{k}"]
         std = found[f"std_{k}"]
-        table = nw.from_native(self._table({"value": k}))
+        table = self._table({"value": k})
         return FoundValues(
-            dtype=table.collect_schema()["value"],
+            dtype=nw.from_native(table).collect_schema()["value"],
             extent=Extent(
                 missing=found[f"missing_{k}"],
                 infinite=found[f"infinite_{k}"],
@@ -328,7 +328,7 @@ class SparkRows(CompleteRows):
             rows=found["rows"],
             different=lambda: self._different(k),
             count=lambda cells, most: counted_rows(
-                nw.to_native(cells.of(table) if cells else table), most, check=found.get(CHECK)
+                in_cells(table, {"value": cells} if cells else {}), most, check=found.get(CHECK)
             ),
         )
 
