@@ -387,8 +387,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _container(self) -> str:
         """What `set_output` or the configuration of scikit-learn asks for."""
         own: Mapping[str, str] = getattr(self, "_sklearn_output_config", {})
-        found: str = own.get("transform", get_config()["transform_output"])
-        return found
+        return own.get("transform", get_config()["transform_output"])
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "rng": None}

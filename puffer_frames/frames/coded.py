@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from scipy import sparse
 
 from puffer_frames.errors import ArgumentTypeError
 from puffer_frames.frames.columns import LARGEST_INTEGER, rows_text
+from puffer_frames.frames.order import dense_ranks
 from puffer_frames.frames.summary import check_few_levels, levels_of, sort_key, sorted_levels, too_many_levels
 from puffer_frames.noise.adding import Codes, Levels, other_levels
 from puffer_frames.noise.channel import MOST_LEVELS, Integers, looked_up, places_of
@@ -275,8 +277,7 @@ def ordered_codes_of(entries: nw.Series[Any], /) -> IndexArray:
         texts = entries.alias("entries").to_polars().cast(pl.String)
     except Exception:  # text that UTF-8 does not hold, categories of several types, integers beyond 64 bits
         return codes_of(entries)
-    ranks: IndexArray = texts.rank("dense").fill_null(0).to_numpy().astype(np.int64)
-    return np.unique(ranks, return_inverse=True)[1]
+    return np.unique(dense_ranks(texts), return_inverse=True)[1]
 
 
 def is_plain(entries: nw.Series[Any], /) -> bool:
@@ -316,8 +317,7 @@ def order_of(entries: pl.Series, /) -> FloatArray:
     if not exact and dtype.is_integer():
         low, high = entries.min(), entries.max()
         exact = low is None or -LARGEST_INTEGER <= int(low) <= int(high) <= LARGEST_INTEGER  # type: ignore[arg-type]
-    found: FloatArray = (entries if exact else entries.rank("dense")).cast(pl.Float64).to_numpy()
-    return found
+    return (entries if exact else entries.rank("dense")).cast(pl.Float64).to_numpy()
 
 
 def _parsed(texts: pl.Series) -> FloatArray | None:
@@ -358,11 +358,10 @@ def factorized(entries: pd.Series[Any], /) -> tuple[NDArray[np.intp], Any]:
     """Numbers of the entries, and an entry for each number; objects of different types are kept apart."""
     if entries.dtype != np.dtype(object) and getattr(entries.dtype, "storage", None) != "python":
         return entries.factorize(use_na_sentinel=False)
-    try:
+    # pandas hashes half of a surrogate pair by its repr, and NUL ends a text
+    with suppress(UnicodeEncodeError, TypeError):
         if b"\0" not in "".join(entries[entries.notna()]).encode():
             return entries.factorize(use_na_sentinel=False)
-    except (UnicodeEncodeError, TypeError):  # pandas hashes half of a surrogate pair by its repr, and NUL ends a text
-        pass
     numbers: dict[Any, int] = {}
     found = [None if null else entry for entry, null in zip(entries, entries.isna(), strict=True)]
     codes = np.array([numbers.setdefault((type(entry), entry), len(numbers)) for entry in found], dtype=np.intp)
@@ -397,21 +396,14 @@ def _ranks(order: IndexArray) -> IndexArray:
 def _ascending(labels: Sequence[Any]) -> IndexArray:
     """Places of different labels, in their ascending order."""
     types = set(map(type, labels)) if len(labels) > _FEW else set()
-    order: IndexArray
     if types == {str}:  # UTF-8 and code points sort alike
-        try:
-            order = pc.sort_indices(pa.array(labels, type=pa.large_string())).to_numpy().astype(np.intp)
-        except UnicodeEncodeError:  # text that UTF-8 cannot hold
-            pass
-        else:
-            return order
+        with suppress(UnicodeEncodeError):  # text that UTF-8 cannot hold
+            return pc.sort_indices(pa.array(labels, type=pa.large_string())).to_numpy().astype(np.intp)
     if types == {int}:
         for dtype in (np.int64, np.uint64):
             if np.iinfo(dtype).min <= min(labels) and max(labels) <= np.iinfo(dtype).max:
-                order = np.argsort(np.array(labels, dtype=dtype))
-                return order
-    order = np.array(sorted(range(len(labels)), key=lambda k: sort_key(labels[k])), dtype=np.intp)
-    return order
+                return np.argsort(np.array(labels, dtype=dtype))
+    return np.array(sorted(range(len(labels)), key=lambda k: sort_key(labels[k])), dtype=np.intp)
 
 
 def plain_label(label: Any, /) -> Secret:

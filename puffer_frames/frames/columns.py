@@ -6,14 +6,16 @@ import math
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
+from numpy.typing import NDArray
 from pandas.api.types import infer_dtype
 from polars import selectors
 
@@ -26,10 +28,6 @@ from puffer_frames.errors import (
 )
 from puffer_frames.numbers.arguments import described, is_array
 from puffer_frames.priors.prior import FloatArray
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
 
 NativeFrame: TypeAlias = Any
 """A frame of one of the `table.KINDS`."""
@@ -134,6 +132,14 @@ def column(frame: Frame, name: str, /) -> nw.Series[Any]:
     return frame[name].alias("column")
 
 
+def missing(values: nw.Series[Any], /) -> NDArray[np.bool_]:
+    """Whether each value is null or NaN."""
+    null: NDArray[np.bool_] = values.is_null().to_numpy().astype(bool)
+    if values.dtype.is_float():
+        null = null | np.isnan(np.asarray(values.cast(nw.Float64).fill_null(0.0).to_numpy(), dtype=np.float64))
+    return null
+
+
 def check_one_type(entries: nw.Series[Any], what: str, /) -> None:
     """Raise ColumnTypeError for pandas objects that are texts and others: 1 and True would be one label.
 
@@ -173,18 +179,18 @@ def not_found(role: str, name: object, columns: Sequence[Name], /) -> ColumnNotF
     begun = [label for label in labels if str(name) and label.casefold().startswith(str(name).casefold())]
     near = " or ".join(labels[n] for n in dict.fromkeys([*get_close_matches(str(name), labels, n=3), *begun][:3]))
     hint = f"Did you mean {near}?" if near else f"The frame has {', '.join(list(labels.values())[:8]) or 'none'}."
-    if not near and any(_is_number(label) for label in labels):  # a file without a line of names: these are values
+    if not near and any(number_in(label) is not None for label in labels):  # values, of a file without a line of names
         hint = "Some of its columns are named by numbers: write a first line of names where the file has none."
     whole = name if isinstance(name, tuple) else (name,)
     got = repr(name) if all(isinstance(part, (str, int)) for part in whole) else f"a {type(name).__name__}"
     return ColumnNotFoundError(role, rule="a column of the frame", got=got, hint=hint)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
+def number_in(text: str, /) -> float | None:
+    """A finite number; None for another text."""
+    with suppress(ValueError):
+        return found if math.isfinite(found := float(text)) else None
+    return None
 
 
 def check_rows(rows: int, /) -> None:
@@ -232,13 +238,14 @@ def _bad(role: str, name: str, rule: str, got: str, hint: str) -> PriorError:
 
 def check_labelled(name: str, missing: int, /) -> None:
     """Raise PriorError for rows without a label in a column, so many."""
+    hint = 'Say nulls="drop" to leave those rows out, or give them a label of their own such as "unknown".'
+    check_no_nulls(f"the column {name!r}", missing, hint=hint)
+
+
+def check_no_nulls(what: str, missing: int, /, *, hint: str) -> None:
+    """Raise PriorError for so many rows without an entry."""
     if missing:
-        raise PriorError(
-            f"the column {name!r}",
-            rule="without nulls",
-            got=rows_text(missing) + " with one",
-            hint='Say nulls="drop" to leave those rows out, or give them a label of their own such as "unknown".',
-        )
+        raise PriorError(what, rule="without nulls", got=f"{rows_text(missing)} with one", hint=hint)
 
 
 def rows_text(n: int, /) -> str:

@@ -14,7 +14,7 @@ from puffer_frames.errors import ArgumentTypeError
 from puffer_frames.frames.coded import numbered
 from puffer_frames.frames.columns import Name, check_labelled, check_rows, to_floats
 from puffer_frames.frames.forked import check_process
-from puffer_frames.frames.roles import check_numbers, kind_of, no_complete_row
+from puffer_frames.frames.roles import check_numbers, complete_plan, kind_of, no_complete_row
 from puffer_frames.frames.series import (
     SeriesColumns,
     Step,
@@ -31,7 +31,6 @@ from puffer_frames.frames.units import (
     check_one_group,
     check_unit,
     group_units,
-    plain_names,
     unit_sizes,
 )
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
@@ -65,9 +64,18 @@ class PlanTable(Protocol):
     def dtypes(self, names: Sequence[str], /) -> Mapping[str, nw.dtypes.DType]:
         """Dtypes of columns as they are read."""
 
+    def in_memory(self) -> Any:
+        """The same rows as a table in memory."""
+
     @property
     def labels(self) -> Sequence[Name]:
         return self.names
+
+    def fingerprint(self, *, like: str = "") -> str:
+        return self.in_memory().fingerprint(like=like)
+
+    def is_in_place(self, *, known: Collection[str]) -> bool:
+        return self.in_memory().is_in_place(known=known)
 
     def kind_of(self, name: str, /) -> str:
         return kind_of(self.dtypes([name])[name])
@@ -81,7 +89,8 @@ class PlanTable(Protocol):
         return isinstance(self.dtypes([name])[name], (nw.Date, nw.Datetime))
 
     def unit_sizes(self, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str) -> UnitSizes:
-        of_groups, of_values = plain_names(groups, values)
+        of_groups = {f"group_{k}": name for k, name in enumerate(groups)}
+        of_values = {f"value_{k}": name for k, name in enumerate(values)}
         rows = self.plain({UNIT: unit, **of_groups, **of_values})
         return unit_sizes(rows, unit=unit, groups=of_groups, values=of_values, nulls=nulls)
 
@@ -141,7 +150,7 @@ def count_units(table: PlanTable, asked: UnitColumns, engine: UnitEngine, /) -> 
     groups = {f"group_{k}": name for k, name in enumerate(asked.by)}
     labels = ({} if asked.unit is None else {UNIT: asked.unit}) | groups
     values = {} if asked.value is None else {VALUE: asked.value}
-    check_columns(table)
+    check_rows(len(table.names))  # a table without a column has no rows
     named = labels | values or {VALUE: table.names[0]}  # rows can be counted where there is a column
     if asked.unit is None and asked.named:
         raise ArgumentTypeError(
@@ -153,14 +162,12 @@ def count_units(table: PlanTable, asked: UnitColumns, engine: UnitEngine, /) -> 
     _check_dtypes(table, labels, asked)
     frame = whole = as_text(nw.from_native(table.plain(named)), labels)
     if asked.nulls == "drop":
-        for name in (*labels, *values):
-            frame = frame.filter(_present(frame, name))
+        frame = complete_plan(frame, (*labels, *values))
     count = _complete(frame, labels, engine)
     if not count:
         check_rows(_complete(whole, {}, engine))
         raise no_complete_row("an entry")
-    for name in labels:  # one that is missing now was there before, which the number of rows shows
-        frame = frame.filter(_present(frame, name))
+    frame = complete_plan(frame, labels)  # a label that is missing now was there before: the number of rows shows it
     fewer = engine.parts(nw.to_native(frame), count * 2 // 3)  # packed counts take less memory than lists
     found = _with_few_values(frame, fewer, count, asked, list(groups), engine)
     if found is None:
@@ -170,11 +177,6 @@ def count_units(table: PlanTable, asked: UnitColumns, engine: UnitEngine, /) -> 
     if found.count != count:
         raise other_rows("the units", hint="Write the frame to a table first")
     return found.as_two().rows(asked, list(groups))
-
-
-def check_columns(table: PlanTable, /) -> None:
-    """Raise PriorError for a table without a column: it has no rows."""
-    check_rows(len(table.names))
 
 
 def as_text(frame: Any, labels: Mapping[str, str], /) -> Any:
@@ -200,11 +202,6 @@ def _complete(frame: Any, labels: dict[str, str], engine: UnitEngine) -> int:
     for alias, name in labels.items():
         check_labelled(name, count - int(found[alias]))
     return count
-
-
-def _present(frame: Any, name: str) -> Any:
-    there = ~nw.col(name).is_null()
-    return there & ~nw.col(name).is_nan() if frame.collect_schema()[name].is_float() else there
 
 
 def _with_few_values(
@@ -378,8 +375,7 @@ class _Found:
     @property
     def often(self) -> IndexArray:
         """How many units each entry stands for."""
-        found: IndexArray = self.entries[UNITS].cast(pl.Int64).to_numpy()
-        return found
+        return self.entries[UNITS].cast(pl.Int64).to_numpy()
 
     @property
     def count(self) -> int:
@@ -417,9 +413,9 @@ class _Found:
 
     def _in_order(self, asked: UnitColumns, groups: list[str], values: FloatArray) -> tuple[list[Secret], IndexArray]:
         if asked.unit is not None:
-            codes, names = _numbered(self.entries[UNIT])
+            codes, names = numbered_entries(self.entries[UNIT])
             return names, np.argsort(codes)
-        keys = [values, *(_numbered(self.entries[name])[0] for name in reversed(groups))]
+        keys = [values, *(numbered_entries(self.entries[name])[0] for name in reversed(groups))]
         return list(range(len(values))), np.lexsort(keys)
 
     def _groups(self, asked: UnitColumns, groups: list[str]) -> tuple[list[tuple[Secret, ...]], IndexArray]:
@@ -428,17 +424,13 @@ class _Found:
             own = name if asked.unit is None else least(name)
             if asked.unit is not None:
                 check_one_group(differ=bool((self.entries[own] != self.entries[largest(name)]).any()))
-            parts.append(_numbered(self.entries[own]))
+            parts.append(numbered_entries(self.entries[own]))
         return group_units(parts, units=len(self.entries))
-
-
-def _numbered(entries: pl.Series) -> tuple[IndexArray, list[Secret]]:
-    return numbered(nw.from_native(entries, series_only=True))
 
 
 TIME, STATE = "time", "state"
 _STEP, _PLACE, _BEFORE, _NEXT = "step", "place", "before", "next"
-_FRESH, _LAST, _SKIPPED, _ROWS = "fresh", "last", "skipped", "rows"
+_FRESH, _SKIPPED = "fresh", "skipped"
 
 
 LayOut: TypeAlias = Callable[[Any, SeriesColumns, int], SeriesRows | None]
@@ -450,8 +442,6 @@ def count_series(
 ) -> SeriesRows:
     """Series of all units, as `Table.read_series`.
 
-    Notes
-    -----
     **Cost**: a pass that counts missing entries; then, unless `lay_out` finds them, one window over the rows of each
     unit for the steps of its times, and three more for the pieces and transitions. **Memory**: a row per piece, and per
     state and the one before it.
@@ -466,7 +456,7 @@ def count_series(
     step = _usual_step(parts, asked, engine)
     found = pl.concat([engine.read(_pieces(part, step, floats=floats)) for part in parts])
     each = pl.concat([engine.read(_by_unit(part)) for part in parts]) if asked.each else None
-    if any(int(table[_ROWS].sum()) != stated for table in (found, each) if table is not None):
+    if any(int(table[ROWS].sum()) != stated for table in (found, each) if table is not None):
         raise other_rows("the windows", hint="Write the frame to a table first")
     return _series_rows(found, each, asked)
 
@@ -474,7 +464,7 @@ def count_series(
 def _checked(table: PlanTable, asked: SeriesColumns, engine: UnitEngine) -> tuple[Any, bool, int, int]:
     """The rows, with times as numbers; whether these are floats; and how many rows there are, and with a state."""
     labels = {STATE: asked.state} | ({} if asked.unit is None else {UNIT: asked.unit})
-    check_columns(table)
+    check_rows(len(table.names))  # a table without a column has no rows
     dtypes = table.dtypes([asked.time, *labels.values()])
     dtype, floats = dtypes[asked.time], dtypes[asked.time].is_float()
     check_times(asked.time, dtype)
@@ -484,29 +474,29 @@ def _checked(table: PlanTable, asked: SeriesColumns, engine: UnitEngine) -> tupl
     if floats:
         frame = frame.with_columns(nw.col(TIME).cast(nw.Float64))
     found = _look(frame, engine, dtype)
-    check_rows(found[_ROWS])
+    check_rows(found[ROWS])
     if asked.nulls == "raise":
-        check_labelled(asked.state, found[_ROWS] - found[STATE])
+        check_labelled(asked.state, found[ROWS] - found[STATE])
     elif not found[STATE]:
         raise no_complete_row("an entry")
-    check_placed(asked.time, found[_ROWS] - found[TIME] + found.get("nan", 0), role="time")
+    check_placed(asked.time, found[ROWS] - found[TIME] + found.get("nan", 0), role="time")
     if asked.unit is None:
         frame = frame.with_columns(nw.lit(0).alias(UNIT))
     else:
-        check_placed(asked.unit, found[_ROWS] - found[UNIT], role="unit")
+        check_placed(asked.unit, found[ROWS] - found[UNIT], role="unit")
     check_times(asked.time, dtype, finite=not found.get("infinite", 0))
     if dtype.is_integer():
         check_integer_times(asked.time, int(found["low"]), int(found["high"]))
         frame = frame.with_columns(nw.col(TIME).cast(nw.Int64))
     elif not floats:
         frame = nw.from_native(engine.moments(nw.to_native(frame), TIME))
-    return frame, floats, found[_ROWS], found[STATE]
+    return frame, floats, found[ROWS], found[STATE]
 
 
 def _look(frame: Any, engine: UnitEngine, dtype: nw.dtypes.DType) -> dict[str, Any]:
     """The number of rows, and of the entries that are there; of times that are no numbers, or the ends of integers."""
     time = nw.col(TIME)
-    asked = [nw.len().alias(_ROWS), *(nw.col(name).count().alias(name) for name in frame.collect_schema().names())]
+    asked = [nw.len().alias(ROWS), *(nw.col(name).count().alias(name) for name in frame.collect_schema().names())]
     if dtype.is_float():
         odd = {"nan": time.is_nan(), "infinite": time.abs() == np.inf}
         asked += [which.cast(nw.Int64).sum().alias(name) for name, which in odd.items()]
@@ -526,11 +516,11 @@ def _usual_step(parts: Any, asked: SeriesColumns, engine: UnitEngine) -> Step:
     counted = []
     for part in parts:
         steps = _stepped(part).filter(~nw.col(_STEP).is_null())
-        counted.append(engine.read(nw.to_native(steps.group_by(_STEP).agg(nw.len().cast(nw.Int64).alias(_ROWS)))))
-    found = pl.concat(counted).group_by(_STEP).agg(pl.col(_ROWS).sum()).sort(_STEP)
+        counted.append(engine.read(nw.to_native(steps.group_by(_STEP).agg(nw.len().cast(nw.Int64).alias(ROWS)))))
+    found = pl.concat(counted).group_by(_STEP).agg(pl.col(ROWS).sum()).sort(_STEP)
     return Step.of(
         found[_STEP].to_numpy(),
-        found[_ROWS].to_numpy(),
+        found[ROWS].to_numpy(),
         time=asked.time,
         units=asked.unit is not None,
         bridged=asked.bridged,
@@ -557,31 +547,31 @@ def _pieces(rows: Any, step: Step, *, floats: bool) -> Any:
     frame = frame.select(
         STATE,
         _FRESH,
-        last.alias(_LAST),
+        last.alias(LAST),
         nw.when(~fresh).then(nw.col(_BEFORE)).alias(_BEFORE),
         *(nw.when(fresh | last).then(nw.col(name)).alias(name) for name in (UNIT, _PLACE, _SKIPPED)),
     )
     keys = frame.collect_schema().names()
-    return nw.to_native(frame.group_by(*keys).agg(nw.len().cast(nw.Int64).alias(_ROWS)))
+    return nw.to_native(frame.group_by(*keys).agg(nw.len().cast(nw.Int64).alias(ROWS)))
 
 
 def _by_unit(rows: Any) -> Any:
     """How often each state occurs in each unit."""
     stated = nw.from_native(rows).filter(~nw.col(STATE).is_null())
-    return nw.to_native(stated.group_by(UNIT, STATE).agg(nw.len().cast(nw.Int64).alias(_ROWS)))
+    return nw.to_native(stated.group_by(UNIT, STATE).agg(nw.len().cast(nw.Int64).alias(ROWS)))
 
 
 def _series_rows(found: pl.DataFrame, each: pl.DataFrame | None, asked: SeriesColumns) -> SeriesRows:
     codes, labels = numbered_entries(found[STATE])
     number, states = numbers_of_states(labels, asked.states)
-    codes, size, often = number[codes], len(states), found[_ROWS].to_numpy()
+    codes, size, often = number[codes], len(states), found[ROWS].to_numpy()
     found = found.with_columns(pl.Series("code", codes))
     fresh = found.filter(_FRESH)
     owner, units = numbered_entries(fresh[UNIT])
     order = np.lexsort((fresh[_PLACE].to_numpy(), owner))
     fresh, owner = fresh[order], owner[order]
     begins, skipped = fresh[_PLACE].to_numpy(), fresh[_SKIPPED].to_numpy()
-    last = found.filter(_LAST)
+    last = found.filter(LAST)
     ends = np.append(begins[1:] - skipped[1:], 0)
     ends[np.append(owner[1:] != owner[:-1], True)] = (
         last[_PLACE].to_numpy()[np.argsort(numbered_entries(last[UNIT])[0])] + 1
@@ -593,7 +583,7 @@ def _series_rows(found: pl.DataFrame, each: pl.DataFrame | None, asked: SeriesCo
         counts = np.bincount(codes, often, minlength=size)
     else:
         key = numbered_entries(each[UNIT])[0] * size + _numbers(each[STATE], labels, number)
-        counts = np.bincount(key, each[_ROWS].to_numpy(), minlength=len(units) * size)
+        counts = np.bincount(key, each[ROWS].to_numpy(), minlength=len(units) * size)
     return SeriesRows(
         states=states,
         units=[None] if asked.unit is None else units,
@@ -618,5 +608,4 @@ def _numbers(entries: pl.Series, labels: list[Secret], number: IndexArray) -> In
         return np.zeros(0, dtype=np.intp)
     codes, own = numbered_entries(entries)
     known = dict(zip(labels, number.tolist(), strict=True))
-    found: IndexArray = np.array([known[label] for label in own], dtype=np.intp)[codes]
-    return found
+    return np.array([known[label] for label in own], dtype=np.intp)[codes]

@@ -91,9 +91,7 @@ class Dialect:
     @classmethod
     def of(cls, found: Mapping[str, Any], /) -> Dialect:
         """From options by their names."""
-        given = {
-            name: found[name] for name in ("separator", "decimal", "thousands", "encoding", "comment") if name in found
-        }
+        given = {name: found[name] for name in DIALECT if name in found and name != "null_values"}
         for name, value in given.items():
             if not isinstance(value, str):
                 raise ArgumentError(name, rule="a text", got=f"a {type(value).__name__}", hint=f'Write {name} = "...".')

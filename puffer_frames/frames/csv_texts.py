@@ -6,7 +6,6 @@ import codecs
 import csv
 import gzip
 import io
-import math
 import re
 import zlib
 from collections.abc import Mapping, Sequence
@@ -30,7 +29,7 @@ from puffer_frames.errors import (
     TableFileError,
     warn,
 )
-from puffer_frames.frames.columns import MISSING, REST, not_found, rows_text
+from puffer_frames.frames.columns import MISSING, REST, not_found, number_in, rows_text
 from puffer_frames.frames.csv_dialect import AS_USUAL, FIRST, SEPARATORS, Dialect
 
 
@@ -213,22 +212,16 @@ def _names(path: Path, dialect: Dialect) -> list[str]:
 
 def _is_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Whether most names are texts of their columns, or numbers among theirs: 2019, 2020 and 2021 alone are names."""
-    texts, numbers = 0, [number for name in names if (number := _number(name)) is not None]
+    texts, numbers = 0, [number for name in names if (number := number_in(name)) is not None]
     held = len(numbers)
     for name, *below in zip(names, *rows, strict=True):
-        if (number := _number(name)) is None:
+        if (number := number_in(name)) is None:
             texts += bool(name.strip()) and name in below
         else:
-            others = [other for text in below if (other := _number(text)) is not None]
+            others = [other for text in below if (other := number_in(text)) is not None]
             held -= not others or not min(others) <= number <= max(others)
     turns = len(numbers) > 1 and numbers not in (sorted(numbers), sorted(numbers, reverse=True))
     return 2 * (held + texts) > len(names) and (texts > 0 or turns)
-
-
-def _number(text: str) -> float | None:
-    with suppress(ValueError):
-        return found if math.isfinite(found := float(text)) else None
-    return None
 
 
 _BLOCK = 1 << 24
@@ -535,7 +528,8 @@ def _misfit(path: Path, names: Sequence[str], types: Mapping[str, Any], dialect:
                     odd |= typed.is_null() & texts.is_not_null()
                 if other := int(odd.sum()):
                     return _changed(name, dtype, other)
-    return _unfit(path)
+    hint = "See whether quotation marks are closed, and the types of --schema are those of the columns."
+    return _refused(path, "a CSV file whose values fit its columns", "something else", hint)
 
 
 def _changed(name: str, dtype: Any, rows: int) -> ColumnTypeError:
@@ -607,7 +601,7 @@ def what_is_wrong(path: Path, dialect: Dialect = AS_USUAL, /) -> TableFileError 
 
 def _odd_row(path: Path, dialect: Dialect) -> TableFileError | None:
     first: list[str] = []
-    try:
+    with suppress(csv.Error):
         for line, row in dialect.rows(path):
             first = first or row
             if row and len(row) != len(first):
@@ -626,8 +620,6 @@ def _odd_row(path: Path, dialect: Dialect) -> TableFileError | None:
                     else "See whether the file is whole: a line that is cut off lacks fields. An empty field has its "
                     "comma, too.",
                 )
-    except csv.Error:
-        pass
     return _other_separator(path, first[0], dialect) if len(first) == 1 else None
 
 
@@ -635,15 +627,6 @@ _KINDS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"PK\3\4": "zip (as 
 """Formats of files that may have the name of another one, by their first bytes."""
 _NOT_PACKED = (gzip.BadGzipFile, EOFError, zlib.error)
 """What is raised of a file whose name says gzip, or zstd."""
-
-
-def _unfit(path: Path) -> TableFileError:
-    return _refused(
-        path,
-        "a CSV file whose values fit its columns",
-        "something else",
-        "See whether quotation marks are closed, and the types of --schema are those of the columns.",
-    )
 
 
 def _refused(path: Path, rule: str, got: str, hint: str) -> TableFileError:

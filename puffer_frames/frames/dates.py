@@ -157,5 +157,4 @@ def with_dates(frame: NativeFrame, dtypes: Mapping[str, Any], /) -> NativeFrame:
 
 def plain_numbers(entries: pl.Series, /) -> FloatArray:
     """A released column of numbers, or of dates in days, as an array."""
-    values: FloatArray = (days(entries) if entries.dtype.is_temporal() else entries).to_numpy()
-    return values
+    return (days(entries) if entries.dtype.is_temporal() else entries).to_numpy()

@@ -37,11 +37,8 @@ class Draws:
     def of(cls, draws: Sequence[Draw], /, *, public: Sequence[str]) -> Draws:
         """The draws of a release of these columns.
 
-        Raises
-        ------
-        ValueError
-            Where a public column is written by none or by several, and would leave as it is or twice; and where any
-            other column is written.
+        Raises ValueError where a public column is written by none or by several, and would leave as it is or twice; and
+        where any other column is written.
         """
         written = [name for draw in draws for name in draw.writes]
         if sorted(written) != sorted(public):
@@ -116,10 +113,7 @@ def gathered(batches: Iterator[pa.RecordBatch], /) -> Iterator[pa.RecordBatch]:
 
 
 def _joined(batches: Sequence[pa.RecordBatch]) -> Sequence[pa.RecordBatch]:
-    if len(batches) < 2:
-        return batches
-    found: Sequence[pa.RecordBatch] = pa.Table.from_batches(batches).combine_chunks().to_batches()
-    return found
+    return batches if len(batches) < 2 else pa.Table.from_batches(batches).combine_chunks().to_batches()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,8 +189,7 @@ class NoiseStep:
         if self.firsts is None:
             return numbers
         firsts: Numbers = np.array(self.firsts, dtype=np.int64)
-        final: Numbers = firsts[numbers >> PLACE_BITS] + (numbers & ((1 << PLACE_BITS) - 1))
-        return final
+        return firsts[numbers >> PLACE_BITS] + (numbers & ((1 << PLACE_BITS) - 1))
 
 
 def _written(values: Reals, levels: Levels | None, given: pa.Array, *, name: str) -> pa.Array:

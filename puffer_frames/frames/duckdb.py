@@ -27,14 +27,13 @@ from puffer_frames.frames.counted_units import ROWS, VALUE, VALUES, PlanTable, l
 from puffer_frames.frames.dates import dates_among, no_dates, plain_numbers
 from puffer_frames.frames.draws import NUMBER, Draws, NoiseStep, Released
 from puffer_frames.frames.forked import check_process
-from puffer_frames.frames.kept import Evidence
 from puffer_frames.frames.local.kinds import ArrowTable
-from puffer_frames.frames.local.looks import kept_warnings, order_warnings, released_in
+from puffer_frames.frames.local.looks import evidence_of, evidence_plans, kept_warnings, order_warnings, released_in
 from puffer_frames.frames.order import Windows
-from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, no_complete_row
+from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, complete_plan, no_complete_row
 from puffer_frames.frames.stamps.fingerprint import Fingerprint
 from puffer_frames.frames.summary import PLACES
-from puffer_frames.frames.tally import Cells, CountedRows, Extent, FoundValues, check_estimate, other_rows, place_named
+from puffer_frames.frames.tally import Cells, CompleteRows, Extent, FoundValues, check_estimate, other_rows, place_named
 from puffer_frames.frames.units import UNIT
 from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.usefulness import MOST_VALUES
@@ -53,10 +52,8 @@ def selected(relation: Any, columns: Mapping[str, str], /) -> Any:
 
 def read_one(relation: Any, asked: Mapping[str, str], /) -> dict[str, Any]:
     """The one row of some aggregates, by their names."""
-    row: dict[str, Any] = read_table(
-        relation.aggregate(", ".join(f'{sql} AS "{name}"' for name, sql in asked.items()))
-    ).to_pylist()[0]
-    return row
+    aggregates = ", ".join(f'{sql} AS "{name}"' for name, sql in asked.items())
+    return read_table(relation.aggregate(aggregates)).to_pylist()[0]
 
 
 def read_table(relation: Any, /) -> pa.Table:
@@ -84,11 +81,6 @@ def opened(table: pa.Table, /) -> nw.DataFrame[Any]:
 def number_sql(value: float, /) -> str:
     """A 64-bit float: DuckDB reads 0.1 as a decimal."""
     return f"CAST('{float(value)!r}' AS DOUBLE)"
-
-
-def present_sql(column: str, /, *, floats: bool) -> str:
-    """Whether an entry is neither null nor NaN."""
-    return f"{column} IS NOT NULL AND NOT isnan({column})" if floats else f"{column} IS NOT NULL"
 
 
 def finite_sql(column: str, /, *, floats: bool) -> str:
@@ -143,8 +135,7 @@ def _label(entries: pl.Series, bits: NDArray[np.uint64], wanted: IndexArray) -> 
 def _bits(entries: pl.Series, seed: int) -> NDArray[np.uint64]:
     """A hash of each entry; that of a category is one of its text, in every batch the same."""
     plain = entries.cast(pl.String) if entries.dtype in (pl.Categorical, pl.Enum) else entries
-    found: NDArray[np.uint64] = plain.hash(seed).to_numpy()
-    return found
+    return plain.hash(seed).to_numpy()
 
 
 def warn_of_kept_in_relation(
@@ -161,25 +152,8 @@ def warn_of_kept_in_relation(
         names,
         released=released_in(sample.to_polars(), draws(), roles),
         in_order=in_order,
-        ask=None if step == 1 else lambda own, target: relation_evidence(rows, own, target),
+        ask=None if step == 1 else lambda own, target: evidence_of(*map(read_table, evidence_plans(rows, own, target))),
     )
-
-
-def relation_evidence(rows: Any, own: Sequence[str], target: str, /) -> Evidence:
-    """What SQL counts of all rows."""
-    keys = ", ".join(own)
-    counts = rows.aggregate(f"{keys}, {target}, count(*) AS n", f"{keys}, {target}")
-    sizes = counts.aggregate(f"{keys}, CAST(sum(n) AS BIGINT) AS size, max(n) AS most", keys)
-    targets = counts.aggregate(f"{target}, CAST(sum(n) AS BIGINT) AS size", target)
-    size, number, wrong = _arrays(
-        sizes.aggregate("size, count(*) AS number, CAST(sum(size - most) AS BIGINT) AS wrong", "size")
-    )
-    target_size, targets_of = _arrays(targets.aggregate("size, count(*) AS number", "size"))
-    return Evidence(sizes=size, groups=number, errors=int(wrong.sum()), target_sizes=target_size, targets=targets_of)
-
-
-def _arrays(relation: Any) -> list[Any]:
-    return [column.to_numpy() for column in read_table(relation).columns]
 
 
 class DuckUnits:
@@ -207,8 +181,7 @@ class DuckUnits:
         return selected(rows, {own: moment if own == name else own for own in rows.columns})
 
     def read(self, counts: Any, /) -> pl.DataFrame:
-        found: pl.DataFrame = opened(read_table(counts)).to_native()
-        return found
+        return opened(read_table(counts)).to_native()
 
 
 Relation: TypeAlias = Any
@@ -257,11 +230,8 @@ class DuckTable(PlanTable):
         return f'#{place + 1} COLLATE "binary"' if text else f"#{place + 1}"
 
     def dtypes(self, names: Sequence[str], /) -> Mapping[str, nw.dtypes.DType]:
-        return self._schema(names) if names else {}
-
-    def fingerprint(self, *, like: str = "") -> str:
-        """The fingerprint of the rows in the order in which they come."""
-        return self.in_memory().fingerprint(like=like)
+        """As Arrow has them."""
+        return dict(zip(names, opened(self._read(names, limit=0).native).schema.dtypes(), strict=True))
 
     def metadata(self) -> dict[str, Any] | None:
         return None
@@ -276,10 +246,6 @@ class DuckTable(PlanTable):
             hint="Attach it to the rows: certificate.attach(relation.to_arrow_table()).",
         )
 
-    def is_in_place(self, *, known: Collection[str]) -> bool:
-        """To be asked of the rows."""
-        return self.in_memory().is_in_place(known=known)
-
     def complete(self, roles: Roles, /, *, nulls: str, layout: RowOrder | None) -> Any:
         """Numbered by `row_id`; or else, for a release, read once and numbered by position."""
         check_process()
@@ -287,18 +253,17 @@ class DuckTable(PlanTable):
         roles.check_names(self.names)
         if layout is not None and roles.row_id is None:
             named = {*roles.secret, *roles.public, *roles.keep}
-            self._dates(roles, self._schema(roles.public))
+            self._dates(roles, self.dtypes(roles.public))
             table = self._read([name for name in self.names if name in named])
             return replace(table.complete(roles, nulls=nulls, layout=layout), names=self.names)
         read = [*roles.secret, *roles.public, *roles.keep, *([] if roles.row_id is None else [roles.row_id])]
-        schema = self._schema(list(dict.fromkeys(read)))
+        schema = self.dtypes(list(dict.fromkeys(read)))
         dates = self._dates(roles, schema)
         schema = {**schema, **dict.fromkeys(dates, nw.Int64())}
         roles.check_dtypes(schema)
         rows = selected(self.relation, self._columns(roles, schema, dates))
         if nulls == "drop":
-            for alias, name in roles.plain("secret", "public").items():
-                rows = rows.filter(present_sql(alias, floats=schema[name].is_float()))
+            rows = nw.to_native(complete_plan(nw.from_native(rows), roles.plain("secret", "public")))
         seed = secrets.randbits(63)
         found = _look(rows, roles, schema, seed=seed)
         if not found["rows"] and nulls == "drop":
@@ -330,12 +295,6 @@ class DuckTable(PlanTable):
         places = {f"c{k}": f"#{self.names.index(name) + 1}" for k, name in enumerate(names)}
         rows = selected(self.relation, places)
         return ArrowTable(read_table(rows if limit is None else rows.limit(limit)).rename_columns(list(names)))
-
-    def _schema(self, names: Sequence[str]) -> Mapping[str, nw.dtypes.DType]:
-        """Dtypes as Arrow has them."""
-        places = {f"c{k}": f"#{self.names.index(name) + 1}" for k, name in enumerate(names)}
-        table = read_table(selected(self.relation, places).limit(0)).rename_columns(list(names))
-        return dict(zip(names, opened(table).schema.dtypes(), strict=True))
 
     def _dates(self, roles: Roles, schema: Mapping[str, nw.dtypes.DType]) -> dict[str, pa.DataType]:
         """The public columns of dates, and their types.
@@ -369,7 +328,7 @@ class DuckTable(PlanTable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DuckRows(CountedRows):
+class DuckRows(CompleteRows):
     """Complete rows of a relation: `secret_0`, ..., `public_0`, ..., `keep_0`, ..., and where it has one its number."""
 
     rows: Relation
@@ -386,7 +345,6 @@ class DuckRows(CountedRows):
     dates: Mapping[str, pa.DataType]
 
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
-        """By SQL; raises CalibrationError where all rows are read, and are others than those of the first pass."""
         named = self.roles.read_as(names)
         rows = selected(self.rows, {alias: alias for alias in named.values()} | {CHECK: self._hash()})
         some = most is not None and self.found["rows"] > most
@@ -470,10 +428,7 @@ class DuckRows(CountedRows):
         return found
 
     def release(self, draws: Sequence[Draw], /) -> Released:
-        """One pass in Arrow batches, into an Arrow table; one of many rows lies in a file, not in memory.
-
-        Raises CalibrationError where the rows are no longer those that were counted.
-        """
+        """One pass in Arrow batches, into an Arrow table; one of many rows lies in a file, not in memory."""
         found = Draws.of(draws, public=self.roles.public)
         step = NoiseStep.of(found, self.roles, names=self.names, dates=self.dates)
         names = [name for name in self.names if name in (*self.roles.public, *self.roles.keep)]
@@ -589,7 +544,7 @@ def _look(rows: Relation, roles: Roles, schema: Mapping[str, nw.dtypes.DType], *
         if name in roles.coded:
             continue
         asked |= {
-            f"missing_{k}": f"count(*) FILTER (WHERE NOT ({present_sql(value, floats=floats)}))",
+            f"missing_{k}": f"count(*) FILTER (WHERE {value} IS NULL{f' OR isnan({value})' if floats else ''})",
             f"infinite_{k}": f"count(*) FILTER (WHERE isinf({value}))" if floats else "0",
             f"low_{k}": f"min({value}) FILTER (WHERE {finite})",
             f"high_{k}": f"max({value}) FILTER (WHERE {finite})",

@@ -32,11 +32,11 @@ from puffer_frames.frames.stamps.parquet import (
     as_file_metadata,
     data_files,
     folder_keys,
+    in_file_metadata,
     partition_columns,
     read_parquet_metadata,
 )
 from puffer_frames.frames.stamps.whole_file import Naming, alone_in, replacing, sync_folder, taken
-from puffer_frames.numbers.records import CERTIFICATE_BYTES, parsed
 
 Format: TypeAlias = Literal["parquet", "folder", "csv", "arrow", "Excel", "SPSS", "Stata"]
 LevelKind: TypeAlias = Literal["text", "number", "whole", "truth"]
@@ -321,12 +321,7 @@ def metadata_in(path: Path, /) -> dict[str, Any] | None:
         if kind == "parquet":
             return read_parquet_metadata(path)
         with pa.memory_map(str(path)) as source:
-            held = pa.ipc.open_file(source).schema.metadata or {}
-    try:
-        found = parsed(held.get(b"puffer_frames", b"null"), most=CERTIFICATE_BYTES)
-    except ValueError:  # somebody else's text under this name
-        return None
-    return found if isinstance(found, dict) else None
+            return in_file_metadata(pa.ipc.open_file(source).schema.metadata)
 
 
 def check_writable(frame: NativeFrame, names: Collection[str], path: Path, /) -> None:

@@ -21,8 +21,20 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ColumnTypeError, KeptColumnWarning, UnreadColumnWarning
+from puffer_frames.frames.arrow import DIGITS
 from puffer_frames.frames.coded import codes_of, order_of
-from puffer_frames.frames.order import CERTAIN, Guess, advantage, counted, guess, joined, look_at_runs, ranked, surprise
+from puffer_frames.frames.order import (
+    CERTAIN,
+    Guess,
+    advantage,
+    counted,
+    dense_ranks,
+    guess,
+    joined,
+    look_at_runs,
+    ranked,
+    surprise,
+)
 from puffer_frames.frames.stamps.entries import is_null, is_shortened, plain_entry, spelled
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
@@ -591,9 +603,9 @@ def _looks(entries: pl.Series, codes: IndexArray) -> Iterator[IndexArray]:
         texts = entries.to_physical().cast(pl.String).str.strip_chars_end("0")  # below the unit that is used
     else:
         texts = entries.bin.encode("hex") if entries.dtype == pl.Binary else entries.cast(pl.String)
-    yield _numbered(texts.str.slice(-1))
-    yield _numbered(texts.str.slice(-2))
-    yield _numbered(texts.str.len_chars())
+    yield dense_ranks(texts.str.slice(-1))
+    yield dense_ranks(texts.str.slice(-2))
+    yield dense_ranks(texts.str.len_chars())
     if entries.dtype == pl.String:
         yield _words(texts)
     yield from _in_periods(entries)
@@ -615,11 +627,6 @@ def _in_periods(entries: pl.Series) -> Iterator[IndexArray]:
         with np.errstate(invalid="ignore"):  # of infinities
             found = np.floor(numbers.cast(pl.Float64).to_numpy() / period % 1.0 * _PARTS + 1e-6)
         yield np.where(np.isfinite(found), found, _PARTS + 1).astype(np.int64)
-
-
-def _numbered(entries: pl.Series) -> IndexArray:
-    """Numbers from 0 in the order of the entries, 0 for a missing one."""
-    return entries.rank("dense").fill_null(0).to_numpy().astype(np.int64)
 
 
 def _words(texts: pl.Series) -> IndexArray:
@@ -659,10 +666,8 @@ def _parts_of_pandas(entries: pd.Series[Any]) -> list[pl.Series | Column]:
     if isinstance(dtype, np.dtype) and dtype.kind == "c":
         return _parts(pl.DataFrame({"real": entries.to_numpy().real, "imag": entries.to_numpy().imag}).to_struct("e"))
     if not isinstance(dtype, np.dtype) or dtype.kind != "O":
-        try:
+        with suppress(*_NOT_OPENED):
             return _parts(nw.from_native(entries, series_only=True).to_polars())
-        except _NOT_OPENED:
-            pass
     return _parts_of_objects(entries.tolist())
 
 
@@ -744,12 +749,11 @@ def _values_of_objects(entries: Sequence[Any]) -> list[pl.Series | Column]:
         nested = kinds
     if nested == kinds:
         there = [_fields(entry) for entry in there]
-    try:
+    # of ranges beside lists, and large decimals
+    with suppress(AttributeError, OverflowError, RuntimeError, *_NOT_OPENED):
         typed = pl.Series("entries", [] if any(map(_has_odd_decimal, there)) else there, strict=True)
         if len(typed) == len(there) and typed.dtype != pl.Object:
             return _parts(typed)
-    except (AttributeError, OverflowError, RuntimeError, *_NOT_OPENED):  # of ranges beside lists, and large decimals
-        pass
     texts = [None if entry is None else f"{type(entry).__name__} {entry}" for entry in there]
     if any(text is not None and _ADDRESS.search(text) for text in texts):
         codes = codes_of(nw.from_native(pd.Series(there, dtype=object), series_only=True))
@@ -772,14 +776,10 @@ def _values_of_objects(entries: Sequence[Any]) -> list[pl.Series | Column]:
     return [pl.Series("entries", [None if entry is None else ranks[entry] for entry in there]), *found]
 
 
-_MOST_PLACES = 38
-"""Of decimals in Polars."""
-
-
 def _has_odd_decimal(entry: Any) -> bool:
     """Whether there is a Decimal that is no number or has many places: Polars panics, and says so itself."""
     if isinstance(entry, decimal.Decimal):
-        return not entry.is_finite() or int(entry.as_tuple().exponent) < -_MOST_PLACES
+        return not entry.is_finite() or int(entry.as_tuple().exponent) < -DIGITS
     nested = entry.values() if isinstance(entry, dict) else entry if isinstance(entry, (list, tuple)) else ()
     return any(map(_has_odd_decimal, nested))
 

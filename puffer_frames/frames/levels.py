@@ -52,7 +52,7 @@ def check_level_names(frame: pd.DataFrame, /) -> None:
 
 def are_labels(entries: pl.Series, /, *, rows: int) -> bool:
     """Whether a column is an index that is no data: 0, 1, ..., n - 1, or some of the numbers of so many rows."""
-    return entries.dtype.is_integer() and not entries.null_count() and _is_label(FIRST, entries.to_numpy(), rows)
+    return entries.dtype.is_integer() and not entries.null_count() and _are_labels(entries.to_numpy(), rows)
 
 
 def are_in_place(entries: pl.Series, /) -> bool:
@@ -89,7 +89,7 @@ def _no_data(index: Any, rows: int) -> bool:
         return True
     if index.nlevels > 1 or index.name is not None:
         return False
-    return len(index) == 0 or (_is_whole(index) and _is_label(FIRST, index.to_numpy(), rows))
+    return len(index) == 0 or (_is_whole(index) and _are_labels(index.to_numpy(), rows))
 
 
 def _is_whole(index: Any) -> bool:
@@ -97,12 +97,12 @@ def _is_whole(index: Any) -> bool:
     return pd.api.types.is_integer_dtype(index.dtype) and not index.hasnans
 
 
-def _is_label(name: str, values: NDArray[Any], rows: int) -> bool:
-    """Whether whole numbers are 0, 1, ..., n - 1, or without a name those of rows, each as often as the rows come."""
+def _are_labels(values: NDArray[Any], rows: int) -> bool:
+    """Whether whole numbers are 0, 1, ..., n - 1, or those of rows, each as often as the rows come."""
     if not values.size or np.array_equal(values, np.arange(values.size)):
         return True
     low, high = int(values.min()), int(values.max())
-    if name != FIRST or low < 0 or high >= rows:
+    if low < 0 or high >= rows:
         return False
     return int(np.bincount(values.astype(np.int64)).max()) <= -(-values.size // rows)
 

@@ -94,13 +94,9 @@ class RowsIdentity:
     def of(cls, table: LocalTable, roles: Roles, /, *, start: int) -> RowsIdentity:
         """The identity of the secret, public and given columns, and of the numbers of the rows.
 
-        Raises
-        ------
-        ColumnNotFoundError, ArgumentError, ArgumentTypeError
-            For a column that is not there, one with two roles, and rows without a number of their own.
+        Raises ColumnNotFoundError, ArgumentError, ArgumentTypeError for a column that is not there, one with two roles,
+        and rows without a number of their own.
 
-        Notes
-        -----
         **Cost**: one pass over these columns.
         """
         frame = table.opened()

@@ -127,8 +127,7 @@ class _Tested:
     @property
     def ahead(self) -> FloatArray:
         """Share of the set among rows of the secret, less that among the others."""
-        found: FloatArray = self.hits / np.maximum(self.own, 1) - (self.places - self.hits) / self.others
-        return found
+        return self.hits / np.maximum(self.own, 1) - (self.places - self.hits) / self.others
 
 
 def _exponent(hits: NDArray[Any], places: NDArray[Any], own: NDArray[Any], rows: int) -> FloatArray:
@@ -490,10 +489,15 @@ def alike(ranks: FloatArray, /) -> bool:
     return ratio < _HALF and surprise(steps.size * (1 - ratio), variance=steps.size, largest=largest) >= CERTAIN
 
 
+def dense_ranks(entries: pl.Series, /) -> IndexArray:
+    """Numbers from 1 of the entries of a column, in their order; 0 for a missing one."""
+    return entries.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+
+
 def _in_order(entries: NDArray[Any]) -> IndexArray:
     """Numbers from 0 of the entries of a column, in their order."""
     if entries.dtype == np.dtype(object):  # texts
-        entries = pl.Series(entries.tolist(), dtype=pl.String).rank("dense").fill_null(0).to_numpy()
+        entries = dense_ranks(pl.Series(entries.tolist(), dtype=pl.String))
     return np.unique(entries, return_inverse=True)[1]
 
 
@@ -514,5 +518,4 @@ def joined(columns: Sequence[IndexArray], /) -> IndexArray:
 def ranked(values: FloatArray, /) -> FloatArray:
     """Ranks, less about their mean; equal values share one."""
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks: FloatArray = (np.cumsum(counts) - 0.5 * (counts + values.size))[places]
-    return ranks
+    return (np.cumsum(counts) - 0.5 * (counts + values.size))[places]

@@ -8,10 +8,18 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, ColumnTypeError, PriorError
-from puffer_frames.frames.columns import Frame, check_one_type, check_rows, column, not_found, rows_text, to_numbers
+from puffer_frames.frames.columns import (
+    Frame,
+    check_one_type,
+    check_rows,
+    column,
+    missing,
+    not_found,
+    rows_text,
+    to_numbers,
+)
 from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.noise.stream import Numbers
 
@@ -234,14 +242,14 @@ def is_of_labels(dtype: nw.dtypes.DType, /) -> bool:
     return isinstance(dtype, (nw.String, nw.Categorical, nw.Enum, nw.Boolean))
 
 
-def check_labels(dtype: nw.dtypes.DType, what: str, /) -> None:
+def check_labels(dtype: nw.dtypes.DType, what: str, /, *, floats: bool = True) -> None:
     """Raise ArgumentTypeError unless a column of this dtype holds labels; floats may still be whole numbers."""
-    if not (is_of_labels(dtype) or dtype.is_integer() or dtype.is_float()):
+    if not (is_of_labels(dtype) or dtype.is_integer() or (floats and dtype.is_float())):
         raise ColumnTypeError(
             what,
             rule="of strings, categories, booleans or integers",
             got=f"dtype {type(dtype).__name__}",
-            hint="Convert it to strings first.",
+            hint=f"Convert it to {'integers' if dtype.is_float() else 'strings'} first.",
         )
 
 
@@ -283,16 +291,27 @@ def prepare(frame: Frame, roles: Roles, /, *, nulls: str) -> Frame:
     for what, name in zip(roles.groups, roles.secret, strict=True):
         if isinstance(frame.schema[name], nw.String):
             check_one_type(column(frame, name), what)
-    if nulls != "drop":
-        return frame
-    complete = np.ones(len(frame), dtype=bool)
-    for name in (*roles.secret, *roles.public):
-        complete &= ~missing(column(frame, name))
-    if complete.all():
-        return frame
-    if not complete.any():
-        raise no_complete_row()
-    return frame.filter(complete.tolist())
+    names, entry = (*roles.secret, *roles.public), "a secret or public value"
+    return complete_rows(frame, names, entry=entry) if nulls == "drop" else frame
+
+
+def complete_rows(frame: Frame, names: Sequence[str], /, *, entry: str = "an entry") -> Frame:
+    """The rows of a frame in memory without a missing entry in these columns; PriorError where there is none."""
+    whole = np.ones(len(frame), dtype=bool)
+    for name in names:
+        whole &= ~missing(column(frame, name))
+    if not whole.any():
+        raise no_complete_row(entry)
+    return frame if whole.all() else frame.filter(whole.tolist())
+
+
+def complete_plan(frame: Any, names: Iterable[str], /) -> Any:
+    """The same of a lazy frame of narwhals."""
+    schema = frame.collect_schema()
+    for name in names:
+        there = ~nw.col(name).is_null()
+        frame = frame.filter(there & ~nw.col(name).is_nan() if schema[name].is_float() else there)
+    return frame
 
 
 def check_nulls(nulls: str, roles: Roles, /) -> None:
@@ -329,11 +348,3 @@ def row_numbers(frame: Frame, roles: Roles, /) -> Numbers | None:
     numbers = np.asarray(entries.cast(nw.Int64).to_numpy(), dtype=np.int64)
     roles.check_numbers(missing=0, repeated=numbers.size - np.unique(numbers).size, outside=False)
     return numbers
-
-
-def missing(values: nw.Series[Any], /) -> NDArray[np.bool_]:
-    """Whether each value is null or NaN."""
-    null: NDArray[np.bool_] = values.is_null().to_numpy().astype(bool)
-    if values.dtype.is_float():
-        null = null | np.isnan(np.asarray(values.cast(nw.Float64).fill_null(0.0).to_numpy(), dtype=np.float64))
-    return null

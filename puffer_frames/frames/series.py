@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, ColumnTypeError, PriorError
-from puffer_frames.frames.columns import rows_text, to_times
+from puffer_frames.frames.columns import check_no_nulls, to_times
 from puffer_frames.priors.prior import IndexArray, Secret
 from puffer_frames.priors.series_rows import SeriesRows
 
@@ -36,14 +36,11 @@ class SeriesColumns:
 
 def check_placed(name: str, missing: int, /, *, role: str) -> None:
     """Raise PriorError for rows that belong to no place of a series, so many."""
-    if missing:
-        raise PriorError(
-            f"the {role} column {name!r}",
-            rule="without nulls",
-            got=f"{rows_text(missing)} with one",
-            hint=f"Fill in the {role}, or leave the rows out before the call if they belong to no series: "
-            'nulls="drop" leaves out rows without a state only.',
-        )
+    hint = (
+        f"Fill in the {role}, or leave the rows out before the call if they belong to no series: "
+        'nulls="drop" leaves out rows without a state only.'
+    )
+    check_no_nulls(f"the {role} column {name!r}", missing, hint=hint)
 
 
 def numbers_of_states(found: list[Secret], states: Sequence[Secret] | None, /) -> tuple[IndexArray, list[Secret]]:
@@ -91,10 +88,8 @@ class Step:
     def of(cls, sizes: NDArray[Any], often: NDArray[Any], /, *, time: str, units: bool, bridged: bool) -> Step:
         """The most frequent of different steps, ascending, that occur so often.
 
-        Raises
-        ------
-        ArgumentError
-            For a time that occurs twice, and times without a usual step or between two of its multiples.
+        Raises ArgumentError for a time that occurs twice, and times without a usual step or between two of its
+        multiples.
         """
         what = f"the times of a series (column {time!r})"
         if sizes.size and sizes[0] == 0:
@@ -142,8 +137,7 @@ class Step:
     def apart(self, steps: NDArray[Any], /) -> NDArray[np.int64]:
         """Steps in units of the usual one; at least 2 where they are no multiple of it."""
         number, odd = self.whole(steps)
-        apart: NDArray[np.int64] = np.where(odd, number + 1, number).astype(np.int64)
-        return apart
+        return np.where(odd, number + 1, number).astype(np.int64)
 
     def apart_by(self, step: nw.Expr, /, *, floats: bool) -> nw.Expr:
         """The same of a column of a plan."""
@@ -294,12 +288,12 @@ class Timeline:
     def _runs(self, least: int) -> tuple[IndexArray, IndexArray]:
         """Starts of the runs of one unit's places that hold at least `least`, and the places after their ends."""
         starts, ends = list[IndexArray](), list[IndexArray]()
-        earlier = False
+        earlier, begins = False, self.layout.begins[:-1]
         for a, b in self._chunks():
             inside = self.held[a:b] >= least
             before = np.append(earlier, inside[:-1])
             begin = np.zeros(b - a, dtype=bool)
-            begin[self._begins_within(a, b) - a] = True
+            begin[begins[np.searchsorted(begins, a) : np.searchsorted(begins, b)] - a] = True
             starts.append(np.flatnonzero(inside & (begin | ~before)) + a)
             ends.append(np.flatnonzero(before & (begin | ~inside)) + a)
             earlier = bool(inside[-1])
@@ -333,7 +327,3 @@ class Timeline:
     def _chunks(self) -> Iterator[tuple[int, int]]:
         for a in range(0, self.held.size, _CHUNK):
             yield a, min(a + _CHUNK, self.held.size)
-
-    def _begins_within(self, a: int, b: int) -> IndexArray:
-        begins = self.layout.begins[:-1]
-        return begins[np.searchsorted(begins, a) : np.searchsorted(begins, b)]

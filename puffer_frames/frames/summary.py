@@ -14,8 +14,8 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from puffer_frames.errors import ArgumentError, ColumnTypeError, PriorError
-from puffer_frames.frames.columns import meant_as, merging, rows_text, to_floats
+from puffer_frames.errors import ArgumentError, ColumnTypeError
+from puffer_frames.frames.columns import check_no_nulls, meant_as, merging, missing, to_floats
 from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.prior import FloatArray, Secret
@@ -239,18 +239,14 @@ def _by_cell(
     codes: Codes, numbers: Integers, counts: Integers, places: Integers
 ) -> tuple[Codes, Integers, Integers, Integers]:
     """Codes, different cells of each, how often each occurs and its places, in ascending order."""
-    if not _ascend(codes, numbers):
+    later, same = codes[1:] > codes[:-1], codes[1:] == codes[:-1]
+    if not (later | (same & (numbers[1:] > numbers[:-1]))).all():
         codes, numbers, counts, places = _sorted_by_all_cores(codes, numbers, counts, places)
     fresh = np.append(True, (codes[1:] != codes[:-1]) | (numbers[1:] != numbers[:-1]))
     if fresh.all():
         return codes, numbers, counts, places
     first = np.flatnonzero(fresh)
     return codes[first], numbers[first], np.add.reduceat(counts, first), np.add.reduceat(places, first)
-
-
-def _ascend(codes: Codes, numbers: Integers) -> bool:
-    later, same = codes[1:] > codes[:-1], codes[1:] == codes[:-1]
-    return bool((later | (same & (numbers[1:] > numbers[:-1]))).all())
 
 
 def _sorted_by_all_cores(
@@ -336,15 +332,13 @@ def count_levels(
     """
     counts = table["count"].to_numpy().astype(np.int64)
     labels = _secrets(table, counts, groups=groups)
-    missing = int(counts[[level is None for level in levels]].sum())
-    if missing and nulls != "level":
-        raise PriorError(
-            f"the public column {public!r}",
-            rule="without nulls",
-            got=f"{rows_text(missing)} with one",
-            hint='Say nulls="level" to make "missing" a level of its own, or nulls="drop" to leave those rows out; '
-            "that a value is missing can itself reveal the secret.",
+    if nulls != "level":
+        hint = (
+            'Say nulls="level" to make "missing" a level of its own, or nulls="drop" to leave those rows out; '
+            "that a value is missing can itself reveal the secret."
         )
+        absent = int(counts[[level is None for level in levels]].sum())
+        check_no_nulls(f"the public column {public!r}", absent, hint=hint)
     different = sorted_levels(levels)
     check_few_levels(len(different), name=public, most=most)
     columns = {level: k for k, level in enumerate(different)}
@@ -357,8 +351,8 @@ def count_levels(
 def sorted_levels(levels: Iterable[Level], /) -> tuple[Level, ...]:
     """The different ones by type and value, a missing one last."""
     different = set(levels)
-    missing = (None,) if None in different else ()
-    return (*sorted((level for level in different if level is not None), key=sort_key), *missing)
+    last = (None,) if None in different else ()
+    return (*sorted((level for level in different if level is not None), key=sort_key), *last)
 
 
 def check_few_levels(different: float, /, *, name: str, role: str = "public", most: int = MOST_LEVELS) -> None:
@@ -424,38 +418,26 @@ def _labels(keys: nw.Series[Any], counts: NDArray[np.int64], *, what: str) -> li
 
 def _check_there(keys: nw.Series[Any], counts: NDArray[np.int64], *, what: str) -> None:
     """Raise PriorError for missing entries."""
-    missing = _missing(keys)
-    if missing.any():
-        rows = int(counts[missing].sum())
-        raise PriorError(
-            what,
-            rule="without nulls",
-            got=f"{rows_text(rows)} with one",
-            hint='Say nulls="drop" to leave those rows out, or give them a value of their own such as "unknown".',
-        )
-
-
-def _missing(keys: nw.Series[Any]) -> NDArray[np.bool_]:
-    missing: NDArray[np.bool_] = keys.is_null().to_numpy().astype(bool)
-    if keys.dtype.is_float():
-        missing = missing | np.isnan(np.asarray(keys.cast(nw.Float64).to_numpy(), dtype=np.float64))
-    return missing
+    absent = missing(keys)
+    if absent.any():
+        hint = 'Say nulls="drop" to leave those rows out, or give them a value of their own such as "unknown".'
+        check_no_nulls(what, int(counts[absent].sum()), hint=hint)
 
 
 def _entries(keys: nw.Series[Any], what: str, *, hint: str) -> list[Any]:
     """Strings, booleans or integers; None for missing ones."""
-    missing = _missing(keys).tolist()
+    nulls = missing(keys).tolist()
     if not keys.dtype.is_float():
-        labels = [None if null else entry for entry, null in zip(keys.to_list(), missing, strict=True)]
+        labels = [None if null else entry for entry, null in zip(keys.to_list(), nulls, strict=True)]
         kinds = {type(label) for label in labels if label is not None}
         odd = next((kind.__name__ for kind in kinds if not issubclass(kind, (str, bool, int))), None)
         if odd is None:
             return [str.__str__(label) if isinstance(label, str) else label for label in labels]  # not what it prints
     else:
         floats = np.asarray(keys.cast(nw.Float64).to_numpy(), dtype=np.float64)
-        unlike = unlike_integers(floats[~np.array(missing, dtype=bool)], keys.dtype, hint=hint)
+        unlike = unlike_integers(floats[~np.array(nulls, dtype=bool)], keys.dtype, hint=hint)
         if unlike is None:
-            return [None if null else int(value) for value, null in zip(floats.tolist(), missing, strict=True)]
+            return [None if null else int(value) for value, null in zip(floats.tolist(), nulls, strict=True)]
         odd, hint = unlike
     raise ColumnTypeError(
         what,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any, Protocol
@@ -10,64 +10,17 @@ from typing import Any, Protocol
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from puffer_frames.errors import ArgumentTypeError, PufferWarning
-from puffer_frames.frames.coded import Coded, Numbered
+from puffer_frames.errors import ArgumentTypeError
 from puffer_frames.frames.columns import Name, NativeFrame
 from puffer_frames.frames.dates import days_of
-from puffer_frames.frames.draws import Released
 from puffer_frames.frames.lists import is_of_lists, list_texts
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.series import SeriesColumns
+from puffer_frames.frames.tally import CompleteRows as CompleteRows  # beside the table that it is of
 from puffer_frames.frames.units import UnitColumns, UnitSizes
-from puffer_frames.noise.adding import Draw
-from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import check_word
 from puffer_frames.priors.series_rows import SeriesRows, UnitRows
-from puffer_frames.priors.summary import JointCounts, LevelCounts, Summary
-
-
-class CompleteRows(Protocol):
-    """The complete rows of the columns of one request."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of all columns of the frame."""
-
-    @property
-    def dates(self) -> Collection[str]:
-        """The public columns that hold dates: they are read as days, and released as dates again."""
-
-    def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
-        """What the rows say of each public column of numbers; raises PriorError, ArgumentTypeError."""
-
-    def finer(self, name: str, width: float, domain: Bounds | None, /) -> Summary:
-        """What the rows say of a column that `summaries` has counted in cells, in cells of another width."""
-
-    def joint_counts(self, domain: Mapping[str, Bounds], widths: Mapping[str, float], /) -> JointCounts:
-        """How often each row of the public columns of numbers occurs, those with a width in cells; raises PriorError,
-        ArgumentTypeError.
-        """
-
-    def level_counts(self, name: str, /) -> LevelCounts:
-        """Rows per secret and level of a column of labels; raises PriorError, ArgumentError for too many levels."""
-
-    def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
-        """Secret and public columns, of all rows or of at most so many, which are then chosen at random."""
-
-    def warnings(self, counts: Sequence[int], draws: Callable[[], Sequence[Draw]], /) -> list[PufferWarning]:
-        """What the order of the rows, if it is released, and the kept columns tell, alone and beside the public ones.
-
-        - `counts`: Rows per secret.
-        - `draws`: As those of the release, with another key.
-        """
-
-    def release(self, draws: Sequence[Draw], /) -> Released:
-        """The public columns, each as one of the draws writes it, and the kept ones, in the frame's order of columns.
-
-        What else the draws read stays behind. Labels are in the column's own dtype where it can hold them. Raises
-        CalibrationError for a label that a draw does not know.
-        """
 
 
 class Table(Protocol):
@@ -175,8 +128,7 @@ class Kind:
     def open(self, frame: NativeFrame, /) -> Table:
         """The frame as a table."""
         module, _, name = self.table.partition(":")
-        found: Table = getattr(import_module(f"puffer_frames.frames.{module}"), name).of(frame)
-        return found
+        return getattr(import_module(f"puffer_frames.frames.{module}"), name).of(frame)
 
 
 KINDS = (

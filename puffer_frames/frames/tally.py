@@ -14,11 +14,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from puffer_frames.errors import CalibrationError
+from puffer_frames.errors import CalibrationError, PufferWarning
+from puffer_frames.frames.coded import Coded, Numbered
 from puffer_frames.frames.columns import to_floats
+from puffer_frames.frames.draws import Released
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.summary import (
     PLACES,
+    Values,
     cell_of,
     cell_width,
     check_few_levels,
@@ -29,10 +32,11 @@ from puffer_frames.frames.summary import (
     levels_of,
     place_of,
 )
+from puffer_frames.noise.adding import Draw
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.threads import each_of
 from puffer_frames.priors.prior import FloatArray, IndexArray
-from puffer_frames.priors.summary import JointCounts, LevelCounts, Summary
+from puffer_frames.priors.summary import JointCounts, Level, LevelCounts, Summary
 
 _INFINITY = float("inf")
 _MARGIN = 4
@@ -62,10 +66,6 @@ class Cells:
     """A power of two."""
     domain: Bounds | None
     """To which values are clipped first."""
-
-    def of(self, table: nw.LazyFrame[Any], /) -> nw.LazyFrame[Any]:
-        """A table with the numbers of the cells in place of its column `value`, and with a column `place`."""
-        return table.with_columns(value=cell_of(self.width, self.domain), place=place_of(self.width, self.domain))
 
 
 def cells_of_rows(
@@ -165,21 +165,23 @@ def _wider(table: pl.DataFrame, times: int) -> pl.DataFrame:
     return table.with_columns(value=pl.col("value") // times, place=narrow // times)
 
 
-class CountedRows(Protocol):
-    """What complete rows share that are counted where they lie, as `table.CompleteRows` says.
+class CompleteRows(Protocol):
+    """The complete rows of the columns of one request.
 
-    Only the results of the counts reach memory. Each count raises CalibrationError where the rows are others than those
-    of the first pass.
+    Of rows that are counted where they lie, only the results of the counts reach memory. Each count raises
+    CalibrationError where the rows are others than those of the first pass.
     """
 
     __slots__ = ()
 
+    names: tuple[str, ...]
+    """Names of all columns of the frame."""
     roles: Roles
     nulls: str
     dates: Mapping[str, Any]
-    """Types of the columns of days that hold dates in the table."""
+    """The public columns that hold dates, with their types: they are read as days, and released as dates again."""
 
-    def values_of(self, name: str, /) -> FoundValues:
+    def values_of(self, name: str, /) -> Values:
         """A public column of numbers."""
 
     def counted(self, names: Mapping[str, str], cells: Mapping[str, Cells], /) -> nw.DataFrame[Any]:
@@ -189,28 +191,58 @@ class CountedRows(Protocol):
 
     def check_levels(self, name: str, /) -> None:
         """Raise ArgumentError where the first pass leaves no doubt that a column of labels has too many levels."""
+        del name
+
+    def counted_levels(self, name: str, /) -> tuple[nw.DataFrame[Any], Sequence[Level]]:
+        """Rows per secret and level of a public column of labels, and the levels of these."""
+        self.check_levels(name)
+        counted = self.counted({name: "value"}, {})
+        return counted, levels_of(counted["value"], name=name)
 
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
+        """What the rows say of each public column of numbers; raises PriorError, ArgumentTypeError."""
         return {
             name: count_values(self.values_of(name), groups=self.roles.groups, public=name, domain=domain.get(name))
             for name in self.roles.numbers
         }
 
     def finer(self, name: str, width: float, domain: Bounds | None, /) -> Summary:
+        """What the rows say of a column that `summaries` has counted in cells, in cells of another width."""
         return count_in_cells(self.values_of(name), width, groups=self.roles.groups, public=name, domain=domain)
 
     def joint_counts(self, domain: Mapping[str, Bounds], widths: Mapping[str, float], /) -> JointCounts:
+        """How often each row of the public columns of numbers occurs, those with a width in cells; raises PriorError,
+        ArgumentTypeError.
+        """
         names = self.roles.numbers
         values = {name: f"value_{k}" for k, name in enumerate(names)}
         counted = self.counted(values, cells_of_rows(names, widths, domain))
         return count_rows(counted, groups=self.roles.groups, public=names, domain=domain, widths=widths)
 
     def level_counts(self, name: str, /) -> LevelCounts:
-        self.check_levels(name)
-        counted = self.counted({name: "value"}, {})
-        levels = levels_of(counted["value"], name=name)
-        most = self.roles.most_levels
+        """Rows per secret and level of a column of labels; raises PriorError, ArgumentError for too many levels."""
+        (counted, levels), most = self.counted_levels(name), self.roles.most_levels
         return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls, most=most)
+
+    def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
+        """Secret and public columns, of all rows or of at most so many, which are then chosen at random.
+
+        Raises CalibrationError where all rows are read, and are others than those of the first pass.
+        """
+
+    def warnings(self, counts: Sequence[int], draws: Callable[[], Sequence[Draw]], /) -> list[PufferWarning]:
+        """What the order of the rows, if it is released, and the kept columns tell, alone and beside the public ones.
+
+        - `counts`: Rows per secret.
+        - `draws`: As those of the release, with another key.
+        """
+
+    def release(self, draws: Sequence[Draw], /) -> Released:
+        """The public columns, each as one of the draws writes it, and the kept ones, in the frame's order of columns.
+
+        What else the draws read stays behind. Labels are in the column's own dtype where it can hold them. Raises
+        CalibrationError for a label that a draw does not know, and for rows that are no longer those that were counted.
+        """
 
 
 def check_estimate(different: float, /, *, name: str, most: int) -> None:
@@ -323,16 +355,17 @@ class Tally:
 
         More than `few` different values are counted in cells, of half the width that these values ask for.
         """
-        low, high = _ends(values)
+        low: Any = values.min()
+        high: Any = values.max()
         if low is None or not -_EXACT < low <= high < _EXACT:
             return None
         exact = values.n_unique() <= few
         if exact and values.dtype.is_float():
             return None
         if not exact:
-            return cls.in_cells(
-                low, high, 0.5 * cell_width(float(low), float(high), std=_std(values)), codes, margin=0.5
-            )
+            std: Any = values.cast(pl.Float64).std()
+            width = 0.5 * cell_width(float(low), float(high), std=float(std or 0.0))
+            return cls.in_cells(low, high, width, codes, margin=0.5)
         return cls._between(low, high, 1.0, codes, margin=1.0, exact=values.dtype)
 
     @classmethod
@@ -436,15 +469,6 @@ class Tally:
         np.add.at(places, which.ravel(), beside[2])
         place = pl.Series("place", np.concatenate([self._sums[1, held], places]))
         return Counted(table=rows.with_columns(pl.Series("value", cells), count, place), width=self._width)
-
-
-def _ends(values: pl.Series) -> tuple[Any, Any]:
-    return values.min(), values.max()
-
-
-def _std(values: pl.Series) -> float:
-    found: Any = values.cast(pl.Float64).std()
-    return float(found or 0.0)
 
 
 FEWEST_ROWS = 1 << 18

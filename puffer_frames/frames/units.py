@@ -10,9 +10,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from puffer_frames.errors import ArgumentError, ColumnTypeError
+from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import check_labelled
-from puffer_frames.frames.roles import check_labels
+from puffer_frames.frames.roles import check_labels, complete_plan
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 
 
@@ -55,14 +55,7 @@ class UnitColumns:
 
 def check_unit(dtype: nw.dtypes.DType, what: str, /) -> None:
     """Raise ArgumentTypeError for a column of other labels than those that a plan compares: not for floats."""
-    check_labels(dtype, what)
-    if dtype.is_float():
-        raise ColumnTypeError(
-            what,
-            rule="of strings, categories, booleans or integers",
-            got=f"dtype {type(dtype).__name__}",
-            hint="Convert it to integers first.",
-        )
+    check_labels(dtype, what, floats=False)
 
 
 def check_one_group(*, differ: bool) -> None:
@@ -119,15 +112,11 @@ def unit_sizes(
     whole numbers.
     """
     frame = nw.from_native(rows)
-    schema = frame.collect_schema()
-    check_unit(schema[UNIT], f"the unit column {unit!r}")
+    check_unit(frame.collect_schema()[UNIT], f"the unit column {unit!r}")
     if nulls != "drop":
         counted = _one(frame.select(rows=nw.len(), known=nw.col(UNIT).count()))
         check_labelled(unit, int(counted["rows"]) - int(counted["known"]))
-    for alias in (UNIT, *groups):
-        frame = frame.filter(~nw.col(alias).is_null())
-        if schema[alias].is_float():
-            frame = frame.filter(~nw.col(alias).is_nan())
+    frame = complete_plan(frame, (UNIT, *groups))
     columns = [*groups, *values]
     sizes = frame.group_by(UNIT).agg(
         nw.len().alias("rows"), *(nw.col(alias).n_unique().alias(f"different_{alias}") for alias in columns)
@@ -147,12 +136,6 @@ def unit_sizes(
     )
 
 
-def plain_names(groups: Sequence[str], values: Sequence[str], /) -> tuple[dict[str, str], dict[str, str]]:
-    """Plain names of columns, in which no engine finds a pattern, with what they stand for."""
-    return {f"group_{k}": name for k, name in enumerate(groups)}, {f"value_{k}": name for k, name in enumerate(values)}
-
-
 def _one(frame: Any) -> dict[str, Any]:
     """The one row of a small lazy frame."""
-    found: dict[str, Any] = frame.collect(backend="pyarrow").to_native().to_pylist()[0]
-    return found
+    return frame.collect(backend="pyarrow").to_native().to_pylist()[0]

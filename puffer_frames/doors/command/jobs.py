@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from puffer_frames.certificates.fields import as_json
 from puffer_frames.certificates.published import released_roles
@@ -88,25 +87,11 @@ def write(released: NativeFrame, path: Path, /, *, folder: bool, new: bool, book
     A plan goes to Parquet batch by batch; for other formats its rows are collected. The certificate beside a CSV file
     has its name first: a run that is stopped in between leaves no table without one.
 
-    Parameters
-    ----------
-    released : frame or plan
-    path : Path
-    folder : bool
-        Whether it is that of a folder.
-    new : bool
-        Whether nothing that is there may be replaced, also what somebody else writes meanwhile.
-    book : FileLedger, optional
-        Where its entry is finished, in one step with the name of the file.
-
-    Raises
-    ------
-    FileTakenError
-        For a file, or a folder, that is there.
-    CalibrationError, LedgerError
-        As `puffer_frames.privatize` for a plan, when it is run.
-    OSError
-        Where a file cannot be written.
+    - `folder`: Whether the path is that of a folder.
+    - `new`: Whether nothing that is there may be replaced, also what somebody else writes meanwhile.
+    - `book`: Where its entry is finished, in one step with the name of the file.
+    Raises FileTakenError for a file, or a folder, that is there; CalibrationError, LedgerError as
+    `puffer_frames.privatize` for a plan, when it is run; OSError where a file cannot be written.
     """
     kind, naming = "folder" if folder else format_of(path), _unasked if book is None else book.naming
     if kind == "folder":
@@ -157,24 +142,19 @@ def _read_released(path: Path, certificate: Certificate, /, *, schema: Mapping[s
 def certificate_of_file(path: Path, /, *, given: Path | None) -> Certificate:
     """The certificate in the file `given`, if there is one; else in the table's metadata; else in the file beside it.
 
-    Raises
-    ------
-    UncoveredFrameError
-        Where there is none, and where it is not what a certificate is.
-    ArgumentError, TableFileError, OSError
-        For a table that cannot be read.
+    Raises UncoveredFrameError where there is none, and where it is not what a certificate is; ArgumentError,
+    TableFileError, OSError for a table that cannot be read.
     """
     if given is not None:
-        return _loaded(given)
+        with _whole_certificate():
+            return Certificate.load(given)
     path = Path(os.path.abspath(path))  # noqa: PTH100 - "." has no name, and a link is no other file
     plain = metadata_in(path)
-    if plain is not None:
-        try:
+    with _whole_certificate():
+        if plain is not None:
             return Certificate.from_dict(plain)
-        except ArgumentError as error:
-            raise _broken(error) from None
-    if beside(path).is_file():
-        return _loaded(beside(path))
+        if beside(path).is_file():
+            return Certificate.load(beside(path))
     raise UncoveredFrameError(
         "the table",
         rule="one with a certificate in its metadata, or beside it",
@@ -188,15 +168,13 @@ def is_whole(verdict: str, /) -> bool:
     return verdict.startswith(("intact", "unsigned"))
 
 
-def _loaded(path: Path) -> Certificate:
+@contextmanager
+def _whole_certificate() -> Iterator[None]:
+    """Raise UncoveredFrameError for what is no certificate."""
     try:
-        return Certificate.load(path)
+        yield
     except ArgumentError as error:
-        raise _broken(error) from None
-
-
-def _broken(error: ArgumentError) -> UncoveredFrameError:
-    return UncoveredFrameError(error.what, rule=error.rule, got=error.got, hint=error.hint)
+        raise UncoveredFrameError(error.what, rule=error.rule, got=error.got, hint=error.hint) from None
 
 
 _SHOWN = {
@@ -229,8 +207,6 @@ def _text(entry: Any) -> str:
     return "" if entry is None else shown(str(entry))
 
 
-AnyPlan: TypeAlias = Plan
-
 PASSWORD = "PUFFER_PASSWORD"  # noqa: S105 - the name of a variable
 """Variable of the environment with the password of plans."""
 _NEEDED = ("secret", "epsilon")
@@ -244,7 +220,7 @@ def plan(request: Request, /) -> Outcome:
     password = _password(request)
     frame, arguments = _opened(request, source)
     with step("calibrate") as known:
-        found: AnyPlan = calibrate(frame, **arguments)
+        found: Plan = calibrate(frame, **arguments)
         known |= {"rows": found.rows, "epsilon": found.epsilon}
     with step("save"):
         found.save(target, password=password, overwrite=request.flag("overwrite"))
@@ -337,11 +313,11 @@ def verify(request: Request, /) -> Outcome:
     source, key = request.path("input"), request.path_or_none("public_key")
     certificate = certificate_of_file(source, given=request.path_or_none("certificate"))
     public_key = None if key is None else key.read_bytes()
-    as_it_is = format_of(source) in ("parquet", "folder") and not request.schema
+    as_it_is = format_of(source) in ("parquet", "folder") and not request.types()
     verdict = ""
     with step("verify") as known:
         for roles in released_roles(certificate):
-            rows = source if as_it_is else read_rows(source, schema=request.schema, streaming=False, roles=roles)
+            rows = source if as_it_is else read_rows(source, schema=request.types(), streaming=False, roles=roles)
             verdict = certificate.verify(rows, public_key=public_key)
             if is_whole(verdict) or format_of(source) != "csv":
                 break
@@ -375,7 +351,7 @@ def audit_files(request: Request, /) -> Outcome:
     secret = (*certificate.secret, *as_listed(request.arguments.get("secret")))
     kept = tuple(name for name in certificate.kept if name not in (*certificate.given, *secret))
     own = TextRoles(exact=(*kept, *certificate.given, *secret), public=certificate.public, kept=kept)
-    original = read_rows(first, schema=request.schema, streaming=False, roles=own, dialect=request.dialect)
+    original = read_rows(first, schema=request.types(), streaming=False, roles=own, dialect=request.dialect)
     released = _read_released(second, certificate, schema=request.types("released_schema"))
     _check_dialect(request, first)
     codes = {} if format_of(first) == "csv" else _codes(request.dialect, original, own, None, None)
@@ -407,9 +383,8 @@ def audit_files(request: Request, /) -> Outcome:
 
 
 def _plain_of(found: Any, /) -> dict[str, Any]:
-    """The fields of a record in JSON types, which have no NaN."""
-    values = {each.name: getattr(found, each.name) for each in fields(found)}
-    return {name: None if isinstance(x, float) and not math.isfinite(x) else x for name, x in values.items()}
+    """The fields of a record."""
+    return {each.name: getattr(found, each.name) for each in fields(found)}
 
 
 def show(request: Request, /) -> Outcome:
@@ -577,7 +552,7 @@ def metrics_of(request: Request, /) -> Path | None:
 
 
 def _opened(
-    request: Request, source: Path, kept: AnyPlan | None = None, /, *, memory: bool = False
+    request: Request, source: Path, kept: Plan | None = None, /, *, memory: bool = False
 ) -> tuple[NativeFrame, dict[str, Any]]:
     """The rows, and the arguments in the types of their columns; those of the plan are as in the plan."""
     beliefs = request.arguments.get("beliefs")
@@ -587,7 +562,7 @@ def _opened(
     dialect, marks = request.dialect, dict[str, list[str]]()
     with step("read") as known:
         frame = read_rows(
-            source, schema=request.schema, streaming=not memory, roles=roles, dialect=dialect, marks=marks
+            source, schema=request.types(), streaming=not memory, roles=roles, dialect=dialect, marks=marks
         )
         known |= {"rows": row_count(frame), "how": "as a stream" if row_count(frame) is None else "in memory"}
     warn_of_release(metadata_in(source))
@@ -657,7 +632,7 @@ def _warn_of_unused(
         warn(SuspectValuesWarning("--null-values", told, hint=hint))
 
 
-def _named(arguments: Mapping[str, Any], kept: AnyPlan | None) -> dict[str, list[str]]:
+def _named(arguments: Mapping[str, Any], kept: Plan | None) -> dict[str, list[str]]:
     """Names of columns by what they are for, as the options or the plan say it."""
     named = {name: as_listed(arguments.get(name)) for name in ("secret", "given", "unit", "keep", "row_id", "public")}
     if kept is not None:
@@ -667,7 +642,7 @@ def _named(arguments: Mapping[str, Any], kept: AnyPlan | None) -> dict[str, list
     return named
 
 
-def _roles(arguments: Mapping[str, Any], kept: AnyPlan | None) -> TextRoles:
+def _roles(arguments: Mapping[str, Any], kept: Plan | None) -> TextRoles:
     """What the columns of a CSV file are for; what holds labels in a plan stays text."""
     named = _named(arguments, kept)
     alike = (*named["secret"], *named["given"], *named["unit"])
@@ -726,15 +701,14 @@ def _password(request: Request) -> str | None:
     path: Path | None = request.path_or_none("password_file")
     if path is None:
         return os.environ.get(PASSWORD)
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except UnicodeDecodeError:
-        lines = []
-    if not lines or not lines[0]:
+    found = ""
+    with suppress(UnicodeDecodeError):
+        found = path.read_text(encoding="utf-8").partition("\n")[0]
+    if not found:
         raise ArgumentError(
             "the password file", rule="one with a password in its first line", got="none", hint="Write it in UTF-8."
         )
-    return lines[0]
+    return found
 
 
 def _table_of(path: Path) -> Path | None:
@@ -750,7 +724,7 @@ def _certificate_in(path: Path) -> Certificate:
     return certificate_of_file(path, given=path if path.suffix.lower() == ".json" else None)
 
 
-def _plan_in(path: Path, request: Request) -> AnyPlan | None:
+def _plan_in(path: Path, request: Request) -> Plan | None:
     """The plan that a file holds; None for another file."""
     if path.suffix.lower() != ".json" or path.is_dir():
         return None

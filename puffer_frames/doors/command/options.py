@@ -49,14 +49,12 @@ def word(text: str, /, *, name: str) -> str:
 
 def number(text: str, /, *, name: str) -> float:
     """A number; raises ArgumentError."""
-    found: float = _converted(text, float, name, "a number")
-    return found
+    return _converted(text, float, name, "a number")
 
 
 def whole(text: str, /, *, name: str) -> int:
     """A whole number; raises ArgumentError."""
-    found: int = _converted(text, int, name, "a whole number")
-    return found
+    return _converted(text, int, name, "a whole number")
 
 
 def number_or_word(text: str, /, *, name: str) -> float | str | None:
@@ -163,8 +161,7 @@ def clip(text: str, /, *, name: str) -> Any:
 def weights(text: str, /, *, name: str) -> dict[str, float]:
     """Numbers by column, "age=1,visits=2"."""
     entries = [_entry(part, name, "column=NUMBER") for part in names(text, name=name)]
-    found: dict[str, float] = joined([{column: number(rest, name=name)} for column, rest in entries], name=name)
-    return found
+    return joined([{column: number(rest, name=name)} for column, rest in entries], name=name)
 
 
 def text_of(text: str, /, *, name: str) -> dict[str, str]:
@@ -176,10 +173,7 @@ def text_of(text: str, /, *, name: str) -> dict[str, str]:
 def joined(found: Sequence[Any], /, *, name: str) -> Any:
     """What an option that was written several times says together: lists in a row, mappings in one.
 
-    Raises
-    ------
-    ArgumentError
-        For what cannot be said twice, and for a key that was.
+    Raises ArgumentError for what cannot be said twice, and for a key that was.
     """
     if len(found) == 1:
         return found[0]
@@ -195,10 +189,7 @@ def joined(found: Sequence[Any], /, *, name: str) -> Any:
 def with_levels(arguments: dict[str, Any], kinds: Mapping[str, LevelKind], /) -> dict[str, Any]:
     """The arguments with levels in the types of their columns: "1" is a number in a column of numbers.
 
-    Raises
-    ------
-    ArgumentError
-        For a text that is no level of such a column.
+    Raises ArgumentError for a text that is no level of such a column.
     """
     found = dict(arguments)
     secret = found.get("secret")
@@ -395,10 +386,8 @@ def read_entry(name: str, entry: Any, /, *, own: Mapping[str, Option]) -> Any:
 def as_arguments(found: Mapping[str, Any], /, *, compares: bool = False) -> dict[str, Any]:
     """The keywords of Python for some options, of a comparison or another verb: the parts of an argument become one.
 
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        For parts without the argument that they are of, and for parts that may not be.
+    Raises ArgumentError, ArgumentTypeError for parts without the argument that they are of, and for parts that may not
+    be.
     """
     left = dict(found)
     for group, (kind, main) in GROUPS.items():

@@ -79,8 +79,7 @@ class Outcome:
     def plain(self, warnings: list[dict[str, str]], /) -> dict[str, Any]:
         """For machines, in JSON types."""
         found = {"status": self.status, "exit": self.code, **self.more, "warnings": warnings}
-        plain: dict[str, Any] = finite(found)
-        return plain
+        return finite(found)
 
 
 def failed(error: BaseException, /, *, source: Path | None = None) -> Outcome:

@@ -24,6 +24,7 @@ from puffer_frames.doors.command.options import (
     Option,
     read,
     read_entry,
+    spelled,
 )
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.csv_dialect import DIALECT, Dialect, marks_of
@@ -33,12 +34,8 @@ from puffer_frames.numbers.records import CONFIG_BYTES, UnclearJsonError, file_c
 def read_config(path: Path, /, *, known: Collection[str]) -> dict[str, Any]:
     """The entries of the file, by the names of options with "_"; those of a table `unit`, `given` or `channel` too.
 
-    Raises
-    ------
-    OSError
-        Where the file cannot be read.
-    ArgumentError
-        For a file of another form, and for an entry that is no option of the subcommand.
+    Raises OSError where the file cannot be read; ArgumentError for a file of another form, and for an entry that is no
+    option of the subcommand.
     """
     if path.suffix.lower() not in (".toml", ".json"):
         raise _refused("a file that ends in .toml or .json", "another one")
@@ -270,7 +267,7 @@ def parsers() -> tuple[Parser, dict[str, Parser]]:
             metavar = {"kept_plan": "PLAN", "book": "LEDGER"}.get(place, place.upper())
             one.add_argument(place, nargs="?", metavar=metavar, help=_PLACES[place])
         for own in each.own:
-            one.add_argument(_flag(own), dest=own, **_OWN[own])
+            one.add_argument(spelled([own]), dest=own, **_OWN[own])
         one.add_argument("-v", "--verbose", action="count", help="log more; -vv most")
         one.add_argument("-q", "--quiet", action="count", help="log errors alone")
         _add_arguments(one, each)
@@ -291,7 +288,7 @@ def _add_arguments(one: Parser, each: Subcommand) -> None:
                     how |= {"metavar": option.metavar, "action": "append"}
                 else:
                     how |= {"action": "store_true"}
-                group.add_argument(_flag(name), **how)
+                group.add_argument(spelled([name]), **how)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -341,7 +338,7 @@ class Request:
         """A path that is needed; raises ArgumentError."""
         if name in self.found:
             return options_module.as_path(self.found[name], role=_PLACES.get(name, f"--{name}"))
-        word = _PLACES.get(name, _flag(name))
+        word = _PLACES.get(name, spelled([name]))
         raise ArgumentError(
             "the command line",
             rule=f"one with {word}",
@@ -373,12 +370,7 @@ class Request:
         """How a CSV file is written; raises ArgumentError."""
         return Dialect.of(self.found)
 
-    @property
-    def schema(self) -> dict[str, str]:
-        """Types of the columns of a CSV file."""
-        return self.types("schema")
-
-    def types(self, name: str, /) -> dict[str, str]:
+    def types(self, name: str = "schema", /) -> dict[str, str]:
         """Types of the columns of a CSV file, by the name of the option; raises ArgumentError."""
         found = self.found.get(name, {})
         if isinstance(found, Mapping) and all(isinstance(x, str) for x in [*found, *found.values()]):
@@ -392,8 +384,7 @@ def _schema(texts: Iterable[str]) -> dict[str, str]:
         for text in texts
         for part in options_module.names(text, name="schema")
     ]
-    found: dict[str, str] = options_module.joined(pairs, name="schema")
-    return found
+    return options_module.joined(pairs, name="schema")
 
 
 def _merged(held: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
@@ -407,7 +398,3 @@ def _merged(held: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
 
 def _only(found: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     return {name: entry for name, entry in found.items() if name in names}
-
-
-def _flag(name: str) -> str:
-    return "--" + name.replace("_", "-")

@@ -47,14 +47,9 @@ def is_folder(path: Path, text: object, /) -> bool:
 def check_places(outputs: Iterable[Path], /, *, inputs: Iterable[Path | None], overwrite: bool) -> None:
     """Look at the files before anything is read.
 
-    Raises
-    ------
-    ArgumentError
-        For an output that is an input, lies in one or is another output.
-    FileTakenError
-        For one that is there, unless it may be replaced. A folder that holds something is never replaced.
-    FileNotFoundError, PermissionError, NotADirectoryError
-        Where the folder of an output is missing, or not to be written to.
+    Raises ArgumentError for an output that is an input, lies in one or is another output; FileTakenError for one that
+    is there, unless it may be replaced, and for a folder that holds something, which never is; FileNotFoundError,
+    PermissionError, NotADirectoryError where the folder of an output is missing, or not to be written to.
     """
     listed, read = list(outputs), [Path(os.path.realpath(path)) for path in inputs if path is not None]
     for k, path in enumerate(listed):
@@ -105,11 +100,7 @@ def claimed(path: Path, /) -> Iterator[None]:
     """Let no other run on this machine make this file meanwhile; not on other systems than Linux.
 
     Without it the first to name the file wins. But a limit of the ledger would count what the others have reserved.
-
-    Raises
-    ------
-    FileTakenError
-        Where another run makes it.
+    Raises FileTakenError where another run makes it.
     """
     if sys.platform != "linux":
         yield

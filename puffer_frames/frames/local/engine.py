@@ -84,9 +84,6 @@ def count_groups(
     Columns may be changed first, in the same pass: `name=expression`.
     """
     wanted = [nw.len().alias("count"), *(nw.col(name).sum() for name in added)]
-    if not table.implementation.is_polars():
-        ready = table.with_columns(**changed) if changed else table
-        return ready.group_by(list(keys)).agg(*wanted)
     plan = table.lazy().with_columns(**changed) if changed else table.lazy()
     counted = plan.group_by(list(keys)).agg(*wanted)
     return nw.from_native(counted.to_native().collect(engine="streaming"), eager_only=True)
@@ -164,11 +161,6 @@ def _numbered(columns: Sequence[pd.Series[Any]]) -> tuple[NDArray[np.intp], pd.D
     return codes, labels
 
 
-def _plain(frame: Frame, name: str, /) -> nw.Series[Any]:
-    """A column, floats as 64-bit ones."""
-    return frame[name].cast(nw.Float64) if frame.schema[name].is_float() else frame[name]
-
-
 def count_codes(secrets: LocalSecrets, codes: NDArray[np.uint16], /) -> nw.DataFrame[Any]:
     """Rows per secret and number of a level, as `Values.counted`."""
     values = nw.from_native(pl.Series(codes), series_only=True)
@@ -177,18 +169,18 @@ def count_codes(secrets: LocalSecrets, codes: NDArray[np.uint16], /) -> nw.DataF
 
 
 def count_joint(
-    frame: Frame, secrets: LocalSecrets, names: Sequence[str], cells: Mapping[str, Cells], /
+    frame: Frame, secrets: LocalSecrets, names: Mapping[str, str], cells: Mapping[str, Cells], /
 ) -> nw.DataFrame[Any]:
-    """Rows per secret and row of some columns `value_0`, ..., in a column `count`; in cells, as `cells_of_rows`."""
-    values = {f"value_{k}": _beside(frame, secrets, name) for k, name in enumerate(names)}
+    """Rows per secret and row of some columns, as `CompleteRows.counted`."""
+    values = {alias: _beside(frame, secrets, name) for name, alias in names.items()}
     table = nw.from_dict({**secrets.columns, **values})
     places = list(map(place_named, cells))
     return secrets.labelled(count_groups(table, table.columns, added=places, **changed_columns(cells)))
 
 
 def _beside(frame: Frame, secrets: LocalSecrets, name: str, /) -> nw.Series[Any]:
-    """A column of the library that the secrets are counted in."""
-    values = _plain(frame, name)
+    """A column of the library that the secrets are counted in, floats as 64-bit ones."""
+    values = frame[name].cast(nw.Float64) if frame.schema[name].is_float() else frame[name]
     if secrets.labels is None:
         return values
     if values.null_count() and not values.dtype.is_float():

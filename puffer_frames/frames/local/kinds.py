@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +27,6 @@ from puffer_frames.frames.dates import in_days
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.levels import (
     FIRST,
-    are_in_place,
     are_labels,
     is_trivial,
     kept_levels,
@@ -37,19 +35,13 @@ from puffer_frames.frames.levels import (
     with_ranges,
 )
 from puffer_frames.frames.local.table import LocalTable
-from puffer_frames.frames.stamps.parquet import attribute_of, put_attribute
-from puffer_frames.numbers.records import CERTIFICATE_BYTES, parsed
+from puffer_frames.frames.stamps.parquet import KEY, as_file_metadata, attribute_of, in_file_metadata, put_attribute
 from puffer_frames.priors.prior import FloatArray
 
 
 @dataclass(frozen=True, slots=True)
 class PolarsTable(LocalTable):
     """A polars.DataFrame. It may have the index of a pandas frame as a column, from a file."""
-
-    @property
-    def labels(self) -> Sequence[Name]:
-        names: list[str] = self.native.columns
-        return names
 
     def opened(self) -> Frame:
         check_process()
@@ -73,14 +65,6 @@ class PolarsTable(LocalTable):
         labelled = FIRST in self.labels and FIRST not in known
         return PolarsTable(self.native.drop(FIRST)) if labelled and are_labels(self.native[FIRST], rows=rows) else self
 
-    def is_in_place(self, *, known: Collection[str]) -> bool:
-        """Whether such an index is 0, 1, ..., n - 1."""
-        return FIRST not in self.labels or FIRST in known or are_in_place(self.native[FIRST])
-
-
-_SCHEMA_KEY = b"puffer_frames"
-"""Entry of a schema's metadata that holds a certificate, which a Parquet file keeps."""
-
 
 @dataclass(frozen=True, slots=True)
 class ArrowTable(LocalTable):
@@ -88,8 +72,7 @@ class ArrowTable(LocalTable):
 
     @property
     def labels(self) -> Sequence[Name]:
-        names: list[str] = self.native.column_names
-        return names
+        return self.native.column_names
 
     def kind_of(self, name: str, /) -> str:
         own = stored_type(self.native.schema.field(self.names.index(name)).type)  # of two of one name the first
@@ -119,18 +102,11 @@ class ArrowTable(LocalTable):
         return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
     def metadata(self) -> dict[str, Any] | None:
-        text = (self.native.schema.metadata or {}).get(_SCHEMA_KEY)
-        try:
-            found = None if text is None else parsed(text, most=CERTIFICATE_BYTES)
-        except ValueError:  # somebody else's text under this name
-            return None
-        return found if isinstance(found, dict) else None
+        return in_file_metadata(self.native.schema.metadata)
 
     def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
         """A new table, with the dict in the metadata of its schema."""
-        return bare_table(
-            self.native, {_SCHEMA_KEY: json.dumps(metadata, ensure_ascii=False, allow_nan=False).encode()}
-        )
+        return bare_table(self.native, as_file_metadata(metadata))
 
     def with_values(self, columns: Mapping[str, FloatArray], /) -> ArrowTable:
         table = self.native
@@ -157,23 +133,10 @@ class ArrowTable(LocalTable):
                 table = table.drop_columns([FIRST])
         return ArrowTable(table)
 
-    def is_in_place(self, *, known: Collection[str]) -> bool:
-        """Whether such an index is 0, 1, ..., n - 1."""
-        if FIRST not in self.names or FIRST in known:
-            return True
-        return are_in_place(pl.Series(self.native[FIRST]))
-
-
-_ATTRS_KEY = "puffer_frames"
-
 
 @dataclass(frozen=True, slots=True)
 class PandasTable(LocalTable):
     """A pandas.DataFrame."""
-
-    @property
-    def labels(self) -> Sequence[Name]:
-        return list(self.native.columns)
 
     def opened(self) -> Frame:
         check_process()
@@ -186,7 +149,7 @@ class PandasTable(LocalTable):
         return PandasTable(self.native.copy(deep=False))
 
     def metadata(self) -> dict[str, Any] | None:
-        found = self.native.attrs.get(_ATTRS_KEY)
+        found = self.native.attrs.get(KEY)
         return found if isinstance(found, dict) else None
 
     def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
@@ -194,7 +157,7 @@ class PandasTable(LocalTable):
 
         Other attributes, and names of the levels of the column labels, would leave with it: the frame loses them.
         """
-        self.native.attrs = {_ATTRS_KEY: metadata}
+        self.native.attrs = {KEY: metadata}
         self.native.columns = self.native.columns.set_names([None] * self.native.columns.nlevels)
         return self.native
 

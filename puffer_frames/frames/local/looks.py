@@ -86,13 +86,8 @@ def warn_of_kept(
         asked = {name: columns[name] for name in (*own, target)}
         if not all(map(is_plain, asked.values())):
             return None
-        if frame.implementation.is_pandas():
-            return plan_evidence(
-                pl.LazyFrame({name: codes_of(entries) for name, entries in asked.items()}), own, target
-            )
-        return plan_evidence(
-            pl.LazyFrame({name: nw.to_native(entries) for name, entries in asked.items()}), own, target
-        )
+        read: Callable[[Any], Any] = codes_of if frame.implementation.is_pandas() else nw.to_native
+        return plan_evidence(pl.LazyFrame({name: read(entries) for name, entries in asked.items()}), own, target)
 
     sampled = {name: entries if whole else entries[places] for name, entries in columns.items()}
     released = _released(draws(), roles, lambda name, levels: read(name, levels)[places])
@@ -171,18 +166,26 @@ def plan_evidence(plan: pl.LazyFrame, own: Sequence[str], target: str, /) -> Evi
     schema = plan.collect_schema()
     if not all(is_plain_dtype(schema[name]) for name in (*own, target)):
         return None
-    counts = plan.group_by(*own, target).agg(pl.len().alias("rows"))
-    sizes = counts.group_by(own).agg(pl.col("rows").sum().alias("size"), pl.col("rows").max().alias("most"))
-    errors = (pl.col("size") - pl.col("most")).sum().alias("errors")
-    targets = counts.group_by(target).agg(pl.col("rows").sum().alias("size"))
-    found = pl.collect_all(
-        [
-            sizes.group_by("size").agg(pl.len().alias("number"), errors),
-            targets.group_by("size").agg(pl.len().alias("number")),
-        ],
-        engine="streaming",
-    )
+    sizes, targets = pl.collect_all(evidence_plans(plan, own, target), engine="streaming")
+    return evidence_of(sizes, targets)
+
+
+def evidence_plans(rows: Any, own: Sequence[str], target: str, /) -> list[Any]:
+    """Native lazy frames of what `Evidence` is made of, whatever the engine: how many kept values have so many rows,
+    and how many of these are outside the most frequent target; how many targets have so many rows.
+    """
+    counts = nw.from_native(rows).group_by(*own, target).agg(nw.len().cast(nw.Int64).alias("rows"))
+    size, number = nw.col("rows").sum().cast(nw.Int64).alias("size"), nw.len().alias("number")
+    sizes = counts.group_by(*own).agg(size, nw.col("rows").max().alias("most"))
+    sizes = sizes.with_columns(errors=nw.col("size") - nw.col("most"))
+    found = sizes.group_by("size").agg(number, nw.col("errors").sum().cast(nw.Int64))
+    return [nw.to_native(found), nw.to_native(counts.group_by(target).agg(size).group_by("size").agg(number))]
+
+
+def evidence_of(sizes: Any, targets: Any, /) -> Evidence:
+    """From the results of both: tables of Polars or PyArrow."""
     (size, number, wrong), (target_size, targets_of) = (
-        [np.asarray(column.to_numpy(), dtype=np.int64) for column in table] for table in found
+        [np.asarray(table[name].to_numpy(), dtype=np.int64) for name in names]
+        for table, names in ((sizes, ("size", "number", "errors")), (targets, ("size", "number")))
     )
     return Evidence(sizes=size, groups=number, errors=int(wrong.sum()), target_sizes=target_size, targets=targets_of)

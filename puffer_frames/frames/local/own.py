@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from puffer_frames.frames.arrow import own_entries, stored_array
 from puffer_frames.frames.columns import Frame
-from puffer_frames.frames.stamps.entries import plain_entry
+from puffer_frames.frames.stamps.entries import plain_entry, with_other
 from puffer_frames.priors.prior import IndexArray
 
 _OLD = int(pl.__version__.partition(".")[0]) < 2
@@ -115,16 +115,7 @@ def used_dtype(column: pl.Series, /) -> pl.DataType:
 
 def without_enums(dtype: pl.DataType) -> pl.DataType:
     """With text in place of every Enum, from which all categories can be read again."""
-    inner: Any = dtype
-    if isinstance(dtype, pl.Enum):
-        return pl.String()
-    if isinstance(dtype, pl.List):
-        return pl.List(without_enums(inner.inner))
-    if isinstance(dtype, pl.Array):
-        return pl.Array(without_enums(inner.inner), inner.size)
-    if isinstance(dtype, pl.Struct):
-        return pl.Struct({field.name: without_enums(field.dtype) for field in inner.fields})
-    return dtype
+    return with_other(dtype, pl.Enum, pl.String())
 
 
 def own_array(column: Any, order: IndexArray | None = None, /) -> Any:

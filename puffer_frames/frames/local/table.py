@@ -19,7 +19,7 @@ from puffer_frames.frames.columns import Frame, Name, NativeFrame, check_one_typ
 from puffer_frames.frames.dates import has_dates, in_days, with_dates
 from puffer_frames.frames.draws import Draws, Released
 from puffer_frames.frames.kept import check_depth
-from puffer_frames.frames.levels import check_level_names, is_trivial
+from puffer_frames.frames.levels import FIRST, are_in_place, check_level_names, is_trivial
 from puffer_frames.frames.lists import as_lists, has_lists, in_texts, is_of_lists, list_texts, with_lists
 from puffer_frames.frames.local.engine import LocalSecrets, LocalValues, count_codes, count_joint
 from puffer_frames.frames.local.looks import warn_of_kept, warn_of_order
@@ -36,17 +36,16 @@ from puffer_frames.frames.local.units import capped, local_unit_sizes, read_seri
 from puffer_frames.frames.roles import Roles, RowOrder, kind_of, prepare, row_numbers
 from puffer_frames.frames.series import SeriesColumns
 from puffer_frames.frames.stamps.fingerprint import fingerprint
-from puffer_frames.frames.summary import count_in_cells, count_levels, count_rows, count_values, levels_of
-from puffer_frames.frames.tally import cells_of_rows
+from puffer_frames.frames.summary import levels_of
+from puffer_frames.frames.tally import Cells, CompleteRows
 from puffer_frames.frames.units import UnitColumns, UnitSizes
 from puffer_frames.noise.adding import Codes, Draw, Levels, Reals
 from puffer_frames.noise.channel import MOST_LEVELS
-from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.stream import Numbers
 from puffer_frames.noise.usefulness import sampled
 from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.priors.series_rows import SeriesRows, UnitRows
-from puffer_frames.priors.summary import JointCounts, Level, LevelCounts, Summary
+from puffer_frames.priors.summary import Level
 
 
 def coded_column(frame: Frame, name: str, /, *, most: int = MOST_LEVELS) -> Coded:
@@ -80,10 +79,6 @@ class Relabelled:
     """The outputs."""
     name: str
     """The name of the column."""
-
-    def in_order(self, order: IndexArray | None, /) -> Relabelled:
-        """Its rows in some order."""
-        return self if order is None else replace(self, codes=self.codes[order])
 
     def as_polars(self, dtype: pl.DataType, /) -> pl.Series:
         """Like a column of this dtype; an Enum has the categories of the rows alone."""
@@ -186,17 +181,14 @@ def build_release(
     noisy = {name: _in_order(values, order) for name, values in columns.items()}
     if frame.implementation.is_pandas():
         return _pandas_release(frame, native, names, noisy=noisy, index=index, order=order)
-    rows = frame.to_native()
-    return pl.DataFrame(
-        {
-            name: _polars_column(noisy[name], rows[name]) if name in noisy else own_series(rows[name], order)
-            for name in names
-        }
-    )
-
-
-def _polars_column(values: FloatArray | Relabelled, given: pl.Series) -> pl.Series:
-    return values.as_polars(given.dtype) if isinstance(values, Relabelled) else pl.Series(values)
+    rows, found = frame.to_native(), dict[str, pl.Series]()
+    for name in names:
+        released = noisy.get(name)
+        if isinstance(released, Relabelled):
+            found[name] = released.as_polars(rows[name].dtype)
+        else:
+            found[name] = own_series(rows[name], order) if released is None else pl.Series(released)
+    return pl.DataFrame(found)
 
 
 def _pandas_release(
@@ -235,7 +227,7 @@ def _pandas_release(
 def _in_order(values: FloatArray | Relabelled, order: IndexArray | None) -> FloatArray | Relabelled:
     """Without noise they are still those of the frame."""
     if isinstance(values, Relabelled):
-        return values.in_order(order)
+        return values if order is None else replace(values, codes=values.codes[order])
     values = values if order is None else values[order]
     return values if values.flags.owndata else values.copy()
 
@@ -304,9 +296,9 @@ class LocalTable(ABC):
         return cls(frame)
 
     @property
-    @abstractmethod
     def labels(self) -> Sequence[Name]:
         """Labels of the columns, as the frame has them."""
+        return list(self.native.columns)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -377,9 +369,9 @@ class LocalTable(ABC):
     def with_levels(self, *, known: Collection[str], rows: int) -> Self:
         """As `Table.with_levels`."""
 
-    @abstractmethod
     def is_in_place(self, *, known: Collection[str]) -> bool:
-        """As `Table.is_in_place`."""
+        """As `Table.is_in_place`, of a column that is the index of a pandas frame."""
+        return FIRST not in self.names or FIRST in known or are_in_place(pl.Series(self.native[FIRST]))
 
     def by_place(self) -> Self:
         """In the order of an index that numbers its rows, where there is one."""
@@ -388,8 +380,7 @@ class LocalTable(ABC):
     def run(self) -> Self:
         return self
 
-    def in_memory(self) -> Self:
-        return self
+    in_memory = run
 
     def fingerprint(self, *, like: str = "") -> str:
         return fingerprint(self.opened(), like=like)
@@ -440,7 +431,7 @@ class LocalTable(ABC):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LocalRows:
+class LocalRows(CompleteRows):
     """Complete rows in memory."""
 
     frame: Frame
@@ -448,7 +439,6 @@ class LocalRows:
     table: LocalTable
     """With all its rows."""
     names: tuple[str, ...]
-    """Names of all columns of the frame."""
     roles: Roles
     layout: RowOrder
     nulls: str
@@ -462,32 +452,16 @@ class LocalRows:
     lists: Mapping[str, pl.DataType]
     """Dtypes of the columns of texts that are lists in the table."""
 
-    def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
-        return {
-            name: count_values(
-                LocalValues.of(self.frame, self.secrets, name),
-                groups=self.roles.groups,
-                public=name,
-                domain=domain.get(name),
-            )
-            for name in self.roles.numbers
-        }
+    def values_of(self, name: str, /) -> LocalValues:
+        return LocalValues.of(self.frame, self.secrets, name)
 
-    def finer(self, name: str, width: float, domain: Bounds | None, /) -> Summary:
-        values = LocalValues.of(self.frame, self.secrets, name)
-        return count_in_cells(values, width, groups=self.roles.groups, public=name, domain=domain)
+    def counted(self, names: Mapping[str, str], cells: Mapping[str, Cells], /) -> nw.DataFrame[Any]:
+        return count_joint(self.frame, self.secrets, names, cells)
 
-    def joint_counts(self, domain: Mapping[str, Bounds], widths: Mapping[str, float], /) -> JointCounts:
-        names = self.roles.numbers
-        counted = count_joint(self.frame, self.secrets, names, cells_of_rows(names, widths, domain))
-        return count_rows(counted, groups=self.roles.groups, public=names, domain=domain, widths=widths)
-
-    def level_counts(self, name: str, /) -> LevelCounts:
+    def counted_levels(self, name: str, /) -> tuple[nw.DataFrame[Any], Sequence[Level]]:
         coded = self.coded[name]
         counted = count_codes(self.secrets, coded.codes)
-        levels = [coded.levels[code] for code in counted["value"].to_list()]
-        most = self.roles.most_levels
-        return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls, most=most)
+        return counted, [coded.levels[code] for code in counted["value"].to_list()]
 
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         labels = [name for name in names if name in self.roles.labels]

@@ -11,10 +11,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from puffer_frames.errors import ColumnTypeError, PriorError
+from puffer_frames.errors import ColumnTypeError
 from puffer_frames.frames.coded import by_unit, numbered
-from puffer_frames.frames.columns import Frame, check_labelled, check_one_type, check_rows, column, to_floats
-from puffer_frames.frames.roles import check_labels, check_numbers, is_of_labels, missing
+from puffer_frames.frames.columns import Frame, check_labelled, check_one_type, check_rows, column, missing, to_floats
+from puffer_frames.frames.roles import check_labels, check_numbers, complete_rows, is_of_labels
 from puffer_frames.frames.series import (
     FIRST_STATE,
     NO_STATE,
@@ -121,21 +121,6 @@ def _values(frame: Frame, name: str) -> FloatArray:
     return to_floats(column(frame, name), np.ones(len(frame), dtype=np.int64), name=name, role="value")
 
 
-def complete_rows(frame: Frame, names: Sequence[str], /) -> Frame:
-    """The rows without a missing entry in the named columns; PriorError where there is none."""
-    whole = np.ones(len(frame), dtype=bool)
-    for name in names:
-        whole &= ~missing(column(frame, name))
-    if not whole.any():
-        raise PriorError(
-            "the frame",
-            rule="of at least one complete row",
-            got="rows that all miss an entry",
-            hint="Check how the file was read.",
-        )
-    return frame if whole.all() else frame.filter(whole.tolist())
-
-
 def _groups(
     frame: Frame, by: Sequence[str], order: IndexArray, starts: IndexArray
 ) -> tuple[list[tuple[Secret, ...]], IndexArray]:
@@ -211,8 +196,7 @@ def _since_first(moments: NDArray[Any], owner: IndexArray, asked: SeriesColumns)
     apart = np.zeros(owner.size, dtype=np.int64)
     apart[1:][same] = step.apart(steps)
     place: NDArray[np.int64] = np.cumsum(apart)  # it may wrap around: differences within a unit are right all the same
-    since: NDArray[np.int64] = place - place[np.append(True, ~same)][owner]
-    return since
+    return place - place[np.append(True, ~same)][owner]
 
 
 def _moments(frame: Frame, name: str) -> NDArray[Any]:

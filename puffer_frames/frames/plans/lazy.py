@@ -30,19 +30,19 @@ from puffer_frames.frames.counted_units import (
     numbered_entries,
 )
 from puffer_frames.frames.dates import dates_among, days, no_dates
-from puffer_frames.frames.draws import Draws, Released
+from puffer_frames.frames.draws import NUMBER, Draws, Released
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.local.kinds import PolarsTable
 from puffer_frames.frames.local.looks import order_warnings, warn_of_kept_in_plan
 from puffer_frames.frames.local.own import used_dtype, without_enums
 from puffer_frames.frames.plans.source import Source, Watch
 from puffer_frames.frames.plans.survey import Survey, survey
-from puffer_frames.frames.plans.trace import NUMBER, Compared
-from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, no_complete_row
+from puffer_frames.frames.plans.trace import Compared
+from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, complete_plan, no_complete_row
 from puffer_frames.frames.series import FIRST_STATE, NO_STATE, Layout, SeriesColumns, Timeline, numbers_of_states
 from puffer_frames.frames.stamps.parquet import attribute_of, put_attribute
 from puffer_frames.frames.summary import check_few_levels
-from puffer_frames.frames.tally import Cells, CountedRows, FoundValues, in_cells
+from puffer_frames.frames.tally import Cells, CompleteRows, FoundValues, in_cells
 from puffer_frames.frames.units import UNIT
 from puffer_frames.noise.adding import Draw
 from puffer_frames.priors.prior import IndexArray
@@ -96,8 +96,6 @@ _ROWS_PER_UNIT = 8
 def lay_out(rows: pl.LazyFrame, asked: SeriesColumns, count: int, /) -> SeriesRows | None:
     """Series of so many rows of integer times; None where the times do not suit, or rows are others in a later pass.
 
-    Notes
-    -----
     **Cost**: two passes that find the units and the states, and one that finds the places. Units that are numbers close
     together are places in arrays; of others there is a group-by, and a join. **Memory**: a byte per place, and a row
     per unit and piece.
@@ -259,18 +257,11 @@ class LazyTable(PlanTable):
     def plain(self, named: Mapping[str, str], /) -> pl.LazyFrame:
         return self.plan.select(pl.nth(self.names.index(name)).alias(alias) for alias, name in named.items())
 
-    def fingerprint(self, *, like: str = "") -> str:
-        return self.in_memory().fingerprint(like=like)
-
     def metadata(self) -> dict[str, Any] | None:
         return attribute_of(self.plan)
 
     def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
         return put_attribute(self.plan, metadata)
-
-    def is_in_place(self, *, known: Collection[str]) -> bool:
-        """To be asked of the rows."""
-        return self.in_memory().is_in_place(known=known)
 
     @staticmethod
     def _check(layout: RowOrder) -> None:
@@ -304,7 +295,7 @@ class LazyTable(PlanTable):
         columns += roles.plain("keep").items()
         rows = self.plan.select(self._named(name, alias, dates) for alias, name in columns)
         if nulls == "drop":
-            rows = rows.filter(*(_present(name, rows) for name in (*secrets, *values)))
+            rows = nw.to_native(complete_plan(nw.from_native(rows), (*secrets, *values)))
         given = rows
         if named:
             rows = rows.with_columns(pl.col(NUMBER).cast(pl.Int64, strict=False))
@@ -348,7 +339,7 @@ class LazyTable(PlanTable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LazyRows(CountedRows):
+class LazyRows(CompleteRows):
     """Complete rows of a plan: columns `secret_0`, ..., `public_0`, ..., perhaps `NUMBER`, and `keep_0`, ..."""
 
     rows: pl.LazyFrame
@@ -364,17 +355,14 @@ class LazyRows(CountedRows):
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         """By one run, which is compared with the survey."""
         watch, named = Watch(), self.roles.read_as(names)
-        plan = Compared(rows=self.rows, checked=self._checked(), trace=self.survey.trace).plan(
-            list(named.values()), over=watch.over
-        )
+        plan = self._compared().plan(list(named.values()), over=watch.over)
         rows = watch.result(lambda: plan.collect(engine="streaming"))
         return some_entries({name: rows[alias] for name, alias in named.items()}, most, coded=self.roles.labels)
 
     def _grouped(self, values: Mapping[str, str], watch: Watch) -> pl.LazyFrame:
         """Secrets and some public columns under other names, in a run that is compared with the survey."""
         named = {f"public_{self.roles.public.index(name)}": alias for name, alias in values.items()}
-        compared = Compared(rows=self.rows, checked=self._checked(), trace=self.survey.trace)
-        return compared.plan([*self.roles.plain("secret"), *named], over=watch.over).rename(named)
+        return self._compared().plan([*self.roles.plain("secret"), *named], over=watch.over).rename(named)
 
     def check_levels(self, name: str, /) -> None:
         different = self.survey.different[self.roles.coded.index(name)]
@@ -388,25 +376,25 @@ class LazyRows(CountedRows):
         k, watch = self.roles.numbers.index(name), Watch()
         column = pl.col(f"public_{self.roles.public.index(name)}")
         different = self.rows.select(column.approx_n_unique())  # decides on no count, but how to count
-        table = nw.from_native(self._grouped({name: "value"}, watch))
+        table = self._grouped({name: "value"}, watch)
         return FoundValues(
-            dtype=table.collect_schema()["value"],
+            dtype=nw.from_native(table).collect_schema()["value"],
             extent=self.survey.extents[k],
             rows=self.survey.trace.rows,
             different=lambda: different.collect(engine="streaming").item(),
-            count=lambda cells, most: _counted(nw.to_native(cells.of(table) if cells else table), most, watch=watch),
+            count=lambda cells, most: _counted(in_cells(table, {"value": cells} if cells else {}), most, watch=watch),
             before=self.survey.counted[k],
         )
 
-    def _checked(self) -> int:
-        """How many columns the trace is of."""
-        return len(self.roles.secret) + len(self.roles.public) + (self.roles.row_id is not None)
+    def _compared(self) -> Compared:
+        """The rows, with the trace of the secret and public columns and the numbers of the rows."""
+        checked = len(self.roles.secret) + len(self.roles.public) + (self.roles.row_id is not None)
+        return Compared(rows=self.rows, checked=checked, trace=self.survey.trace)
 
     def warnings(self, counts: Sequence[int], draws: Callable[[], Sequence[Draw]], /) -> list[PufferWarning]:
         """Warnings from the survey's windows and first rows of kept columns; from all rows if these raise suspicion."""
-        found: list[PufferWarning] = []
         runs, public = self.survey.trace.runs, self.roles.public
-        found += order_warnings(self.survey.sample, runs=runs, counts=counts, public=public)
+        found: list[PufferWarning] = [*order_warnings(self.survey.sample, runs=runs, counts=counts, public=public)]
         if self.roles.keep:
             found += warn_of_kept_in_plan(self.rows, self.roles, rows=self.survey.trace.rows, draws=draws)
         return found
@@ -416,14 +404,12 @@ class LazyRows(CountedRows):
         found = Draws.of(draws, public=self.roles.public)
         plain = {name: alias for alias, name in self.roles.plain("public", "keep").items()}
         source = Source(
-            rows=self.rows,
             columns={plain[name]: name for name in self.names if name in plain},
             draws=found,
             read=self.roles.read_as(name for name, _ in found.reads),
             used=self._used(),
-            checked=self._checked(),
+            compared=self._compared(),
             named=self.roles.row_id is not None,
-            trace=self.survey.trace,
             dates=self.dates,
         )
         return Released(frame=source.plan(), rows=self.survey.trace.rows, sample={}, fingerprint="")
@@ -437,11 +423,6 @@ class LazyRows(CountedRows):
         ]
         found = pl.collect_all(plans, engine="streaming")
         return {name: used_dtype(table[name]) for name, table in zip(names, found, strict=True)}
-
-
-def _present(name: str, rows: pl.LazyFrame) -> pl.Expr:
-    there = pl.col(name).is_not_null()
-    return there & pl.col(name).is_not_nan() if rows.collect_schema()[name].is_float() else there
 
 
 def _counted(table: pl.LazyFrame, most: int | None, *, watch: Watch) -> nw.DataFrame[Any]:

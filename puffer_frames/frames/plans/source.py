@@ -17,10 +17,10 @@ from polars.io.plugins import register_io_source
 from puffer_frames.errors import PufferError, UncoveredFrameError, told_of
 from puffer_frames.frames.coded import released_dtype
 from puffer_frames.frames.dates import from_days, plain_numbers
-from puffer_frames.frames.draws import Draws, read_series, written_series
+from puffer_frames.frames.draws import NUMBER, Draws, read_series, written_series
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.local.own import entries_alone, own_series
-from puffer_frames.frames.plans.trace import NUMBER, Compared, Trace
+from puffer_frames.frames.plans.trace import Compared
 from puffer_frames.frames.stamps.fingerprint import Fingerprint
 from puffer_frames.frames.stamps.parquet import as_file_metadata
 from puffer_frames.frames.stamps.whole_file import Naming, replacing
@@ -40,27 +40,25 @@ _SAMPLED = 1 << 10
 class Source:
     """A released plan, as Polars reads it: it holds the raw rows and the key of the release."""
 
-    rows: pl.LazyFrame
+    compared: Compared
+    """The rows, which are compared with the earlier run."""
     columns: Mapping[str, str]
-    """Names of the released columns, in their order, by those of `rows`."""
+    """Names of the released columns, in their order, by those of the rows."""
     draws: Draws
     """What is done to the public ones."""
     read: Mapping[str, str]
-    """Names in `rows` of the columns that the draws read, by their own; those that are not released stay here."""
+    """Names in the rows of the columns that the draws read, by their own; those that are not released stay here."""
     used: Mapping[str, pl.DataType]
     """Dtypes of kept columns of Enums, with the categories that the rows have."""
-    checked: int
-    """How many of the first columns of `rows` are compared with the earlier run."""
     named: bool
-    trace: Trace
     dates: Mapping[str, pl.DataType] = field(default_factory=dict)
-    """Dtypes of the released columns of dates, which `rows` has in days."""
+    """Dtypes of the released columns of dates, which the rows have in days."""
     first: list[Callable[[], None]] = field(default_factory=list)
     """Called before a run of Polars' own gives its first row: what it raises keeps the rows back."""
 
     def plan(self, watch: Watch | None = None, /) -> pl.LazyFrame:
         """The released plan."""
-        schema = self.rows.collect_schema()
+        schema = self.compared.rows.collect_schema()
         writes = self.draws.writes
         released = {
             own: self._dtype(own, schema[name]) if own in writes else self.used.get(name, schema[name])
@@ -111,7 +109,8 @@ class Source:
         if most is not None and self.named:
             yield pl.concat(list(self._moved(None))).head(most)
             return
-        left = self.trace.rows if most is None else min(most, self.trace.rows)
+        rows = self.compared.trace.rows
+        left = rows if most is None else min(most, rows)
         for batch in self._moved(most):
             yield batch.head(left)
             left -= len(batch)
@@ -157,9 +156,9 @@ class Source:
 
     def _compared(self, most: int | None) -> Iterator[tuple[int, Rows, pl.DataFrame]]:
         """How many rows so far are sure to be those of the earlier run; the numbers and the entries of the next."""
-        compared, first = Compared(rows=self.rows, checked=self.checked, trace=self.trace), 0
+        first = 0
         names = dict.fromkeys([*self.columns, *self.read.values(), *([NUMBER] * self.named)])
-        for sure, batch in compared.batches(list(names), most=most):
+        for sure, batch in self.compared.batches(list(names), most=most):
             numbers = batch[NUMBER].to_numpy() if self.named else range(first, first + len(batch))
             first += len(batch)
             yield sure, numbers, batch

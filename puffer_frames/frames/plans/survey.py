@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -60,27 +60,25 @@ def survey(
     looker = _Looker.of(first, marker, marked=marked, secrets=secrets, own=own, numbers=places, few=few)
     different = tuple(first[:, secrets + k].n_unique() for k in coded)
     del first
-    marking, seen, numbers, windows = Marking(marker), list[_Seen](), _Numbers(), Windows(own)
+    marking, windows = Marking(marker), Windows(own)
+    seen, numbers = list[list[_Column]](), list[NDArray[np.int64]]()
+    runs, last = 0, None
     for batch in chain(_emptied(begin), batches):
-        bits, part = looker.look(batch)
+        bits, keys, columns = looker.look(batch)
         marking.take(bits)
-        seen.append(part)
+        seen.append(columns)
+        runs += int(np.count_nonzero(keys[1:] != keys[:-1])) + bool(last is None or keys[0] != last)
+        last = keys[-1]
         if not ordered:
-            numbers.take(batch[:, len(names) - 1])
+            numbers.append(np.array(batch[:, len(names) - 1].drop_nulls().to_numpy(), dtype=np.int64))
         _take(windows, batch, bits, secrets=secrets, own=own, public=public)
-    between = sum(one.ends[1] != other.ends[0] for one, other in pairwise(seen))
     return Survey(
-        trace=Trace(
-            marker=marker,
-            rows=marking.rows,
-            marks=marking.end(),
-            runs=1 + between + sum(part.changes for part in seen),
-        ),
-        extents=tuple(_extent(parts) for parts in zip(*(part.columns for part in seen), strict=True)),
+        trace=Trace(marker=marker, rows=marking.rows, marks=marking.end(), runs=runs),
+        extents=tuple(_extent(parts) for parts in zip(*seen, strict=True)),
         counted=tuple(tally.counted() if tally else None for tally in looker.tallies),
         different=different,
-        unnumbered=numbers.missing,
-        repeated=numbers.repeated(),
+        unnumbered=0 if ordered else marking.rows - sum(map(len, numbers)),
+        repeated=_repeated(numbers),
         sample=windows.sample(),
     )
 
@@ -116,24 +114,15 @@ def _emptied(batches: deque[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         yield batches.popleft()
 
 
-class _Numbers:
-    """The numbers of the rows: eight bytes a row, less than a hash table of them takes."""
+def _repeated(parts: list[NDArray[np.int64]]) -> int:
+    """How many numbers of rows are those of another one; their list is empty afterwards.
 
-    def __init__(self) -> None:
-        self.missing = 0
-        self._parts: list[NDArray[np.int64]] = []
-
-    def take(self, numbers: pl.Series, /) -> None:
-        """Take in the next ones."""
-        self.missing += numbers.null_count()
-        self._parts.append(np.array(numbers.drop_nulls().to_numpy(), dtype=np.int64))
-
-    def repeated(self) -> int:
-        """How many are those of another row; to be asked once."""
-        numbers = np.concatenate([np.zeros(0, dtype=np.int64), *self._parts])
-        self._parts = []
-        numbers.sort()
-        return int(np.count_nonzero(numbers[1:] == numbers[:-1]))
+    They take eight bytes a row, less than a hash table of them.
+    """
+    numbers = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+    parts.clear()
+    numbers.sort()
+    return int(np.count_nonzero(numbers[1:] == numbers[:-1]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,24 +184,7 @@ def _mean(values: pl.Series, /) -> float:
 def _extent(parts: Iterable[_Column]) -> Extent:
     whole = reduce(_Column.joined, parts)
     std = math.sqrt(whole.squares / (whole.finite - 1)) if whole.finite > 1 else 0.0
-    return Extent(
-        missing=whole.missing,
-        infinite=whole.infinite,
-        low=whole.low,
-        high=whole.high,
-        std=lambda: std,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Seen:
-    """What a batch says."""
-
-    ends: tuple[int, int]
-    """Bits of the secrets of the first and the last row."""
-    changes: int
-    """Rows whose secret is another one than that of the row before."""
-    columns: Sequence[_Column]
+    return Extent(missing=whole.missing, infinite=whole.infinite, low=whole.low, high=whole.high, std=lambda: std)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,8 +222,10 @@ class _Looker:
         tallies = tuple(Tally.of(column, codes, few=few) if codes else None for column in values)
         return cls(secrets=secrets, own=own, numbers=numbers, marked=marked, marker=marker, tallies=tallies)
 
-    def look(self, batch: pl.DataFrame, /) -> tuple[list[Bits], _Seen]:
-        """The bits of the batch's columns, and what they say; its rows are counted."""
+    def look(self, batch: pl.DataFrame, /) -> tuple[list[Bits], Bits, list[_Column]]:
+        """The bits of the batch's columns, those of the secrets, and the public columns of numbers; its rows are
+        counted.
+        """
         held = {place: batch[:, place].rechunk() for place in {*self.numbers, *self.marked}}
         values = [held[place] for place in self.numbers]
         bits = [self.marker.bits(held[place]) for place in self.marked]
@@ -264,8 +238,4 @@ class _Looker:
                 tally.give_up()
         if self.own < self.secrets:
             keys = self.marker.key_of(bits[: self.own])
-        return bits, _Seen(
-            ends=(int(keys[0]), int(keys[-1])),
-            changes=int(np.count_nonzero(keys[1:] != keys[:-1])),
-            columns=columns,
-        )
+        return bits, keys, columns

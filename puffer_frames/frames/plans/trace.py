@@ -5,14 +5,12 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import polars as pl
-from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers import AEADEncryptionContext, Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES256
 from cryptography.hazmat.primitives.ciphers.modes import GCM
-from numpy.typing import NDArray
 from polars.io.plugins import register_io_source
 
 from puffer_frames.errors import CalibrationError
@@ -23,31 +21,13 @@ BYTES = 16
 _NONCE_BYTES = 12
 
 
-def new_key() -> bytes:
-    """A key for any number of codes, each with a number of its own."""
-    return secrets.token_bytes(32)
-
-
-class Gmac:
-    """The code of what is taken in, one part after another; `number` is used once under a key."""
-
-    def __init__(self, key: bytes, number: int, /) -> None:
-        self._context = Cipher(AES256(key), GCM(number.to_bytes(_NONCE_BYTES, "big"))).encryptor()
-
-    def take(self, entries: NDArray[Any], /) -> None:
-        """Take in the bytes of an array; where its entries lie apart, they are copied."""
-        self._context.authenticate_additional_data(np.ascontiguousarray(entries).view(np.uint8).data)
-
-    def code(self) -> bytes:
-        """The code; nothing can be taken in after that."""
-        self._context.finalize()
-        return self._context.tag
+def _gmac(key: bytes, number: int) -> AEADEncryptionContext:
+    """What takes in bytes, part by part, and gives their code at the end; a number is used once under a key."""
+    return Cipher(AES256(key), GCM(number.to_bytes(_NONCE_BYTES, "big"))).encryptor()
 
 
 BLOCK = 9 << 14
 """Rows that are compared together, and the most in a batch: larger ones are faster, and take more memory."""
-NUMBER = "number"
-"""Column of the row's number, where a column of the frame gives it."""
 _COMPUTED = "computed"
 """A column that the engine has to compute: then it works on batches of 100,000 rows, otherwise on whole row groups of a
 file, several of which take twice the memory."""
@@ -73,8 +53,8 @@ class Marker:
 
     ordered: bool
     """Whether rows in another order are others."""
-    key: bytes = field(default_factory=new_key, repr=False)
-    """The key of the codes of ordered rows."""
+    key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    """The key of the codes of ordered rows, each with a number of its own."""
     seed: int = field(default_factory=lambda: secrets.randbits(64), repr=False)
     """The seed of the hashes, and the stand-in for a missing number."""
 
@@ -131,7 +111,7 @@ class Marking:
         self._marker = marker
         self._places = places
         self._marks: list[bytes] = []
-        self._open: list[Gmac] = []
+        self._open: list[AEADEncryptionContext] = []
         self._sum = 0
 
     def take(self, columns: Sequence[Bits], /) -> None:
@@ -144,10 +124,10 @@ class Marking:
         while start < end:
             if not self._open:
                 places = range(len(columns)) if self._places is None else self._places
-                self._open = [Gmac(self._marker.key, len(self._marks) << 32 | place) for place in places]
+                self._open = [_gmac(self._marker.key, len(self._marks) << 32 | place) for place in places]
             stop = min(end, start + BLOCK - self.rows % BLOCK)
             for code, bits in zip(self._open, columns, strict=True):
-                code.take(bits[start:stop])
+                code.authenticate_additional_data(np.ascontiguousarray(bits[start:stop]).view(np.uint8).data)
             self.rows += stop - start
             start = stop
             if not self.rows % BLOCK:
@@ -166,7 +146,9 @@ class Marking:
         return self.marks()
 
     def _close(self) -> None:
-        self._marks.append(b"".join(code.code() for code in self._open))
+        for code in self._open:
+            code.finalize()
+        self._marks.append(b"".join(code.tag for code in self._open))
         self._open = []
 
 
@@ -234,13 +216,12 @@ class Guard:
         )
 
 
-def _spread(bits: Bits, /) -> Bits:
+def _spread(bits: Bits) -> Bits:
     """SplitMix64's finaliser: a bijection of 64 bits in which every bit depends on all."""
     bits = bits + _STEP
     bits = (bits ^ (bits >> np.uint64(30))) * _FIRST
     bits = (bits ^ (bits >> np.uint64(27))) * _SECOND
-    mixed: Bits = bits ^ (bits >> np.uint64(31))
-    return mixed
+    return bits ^ (bits >> np.uint64(31))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,13 +40,14 @@ from puffer_frames.frames.kept import (
     guesses,
     kept_columns,
 )
-from puffer_frames.frames.local.looks import released_in
+from puffer_frames.frames.local.looks import evidence_plans, released_in
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.spark.batches import CHECK
 from puffer_frames.frames.tally import other_rows
 from puffer_frames.noise.adding import Draw
 
 SparkFrame: TypeAlias = Any
+"""A pyspark.sql.DataFrame, classic or Connect."""
 _INFINITY = float("inf")
 
 
@@ -74,29 +75,28 @@ def look(rows: SparkFrame, roles: Roles, *, seed: int | None) -> dict[str, Any]:
             F.array(F.min(finite), F.max(finite)).alias(f"ends_{k}"),
             F.stddev_samp(finite.cast("double")).alias(f"std_{k}"),
         ]
-    hashes = []
-    if seed is not None:
-        hashes = [row_hash(rows.columns, seed)]
-        asked.append(F.bit_xor(CHECK).alias(CHECK))
+    hashes = row_hash(rows.columns, seed)
+    asked += [F.bit_xor(CHECK).alias(CHECK)] * len(hashes)
     public = [f"public_{k}" for k in range(len(roles.public))]
-    found: dict[str, Any] = rows.select(*public, *hashes).agg(*asked).toArrow().to_pylist()[0]
-    return found
+    return rows.select(*public, *hashes).agg(*asked).toArrow().to_pylist()[0]
 
 
 def estimate(rows: SparkFrame, name: str, *, seed: int | None, check: int | None) -> float:
     """About how many values of a column differ, in a pass of its own; the rows are those of the first one."""
-    asked = [F.approx_count_distinct(name), *([] if seed is None else [F.bit_xor(CHECK)])]
-    hashes = [] if seed is None else [row_hash(rows.columns, seed)]
+    hashes = row_hash(rows.columns, seed)
+    asked = [F.approx_count_distinct(name), *[F.bit_xor(CHECK)] * len(hashes)]
     different, *checks = (column[0].as_py() for column in rows.select(name, *hashes).agg(*asked).toArrow().columns)
     if checks and checks[0] != check:
         raise changed("the estimate")
     return float(different)
 
 
-def row_hash(columns: Sequence[str], seed: int) -> Any:
-    """64 bits of a row's number, public values and secrets, seeded so that nobody can compute them for a guess."""
+def row_hash(columns: Sequence[str], seed: int | None) -> list[Any]:
+    """64 bits of a row's number, public values and secrets, seeded so that nobody can compute them for a guess; none
+    without a seed: no column numbers the rows then, and they are not compared between the passes.
+    """
     names = [name for name in columns if not name.startswith("keep_")]
-    return F.xxhash64(F.lit(seed), *names).alias(CHECK)
+    return [] if seed is None else [F.xxhash64(F.lit(seed), *names).alias(CHECK)]
 
 
 def check_numbers(rows: SparkFrame, roles: Roles, *, seed: int, check: int) -> None:
@@ -108,7 +108,7 @@ def check_numbers(rows: SparkFrame, roles: Roles, *, seed: int, check: int) -> N
     place = number.bitwiseAND(F.lit(63)).cast("int")
     bit = F.call_function("shiftleft", F.lit(1).cast("long"), place)
     # by columns, not expressions: code of many expressions in an aggregate is too long to be compiled
-    plain = rows.select(F.shiftright(number, 6).alias("word"), bit.alias("bit"), row_hash(rows.columns, seed))
+    plain = rows.select(F.shiftright(number, 6).alias("word"), bit.alias("bit"), *row_hash(rows.columns, seed))
     words = plain.groupBy("word").agg(
         F.count(F.lit(1)).alias("total"),
         F.count("bit").alias("present"),
@@ -256,16 +256,14 @@ def _number(rows: SparkFrame, name: str) -> Any:
 
 def _sizes_of(rows: SparkFrame, target: str) -> list[Any]:
     """How often each number of rows comes among the values of a column."""
-    counted = rows.groupBy(target).agg(F.count(F.lit(1)).alias("size"))
-    return _arrays(counted.groupBy("size").agg(F.count(F.lit(1)).alias("number")))
+    counted = rows.groupBy(target).count().withColumnRenamed("count", "size")
+    return _arrays(counted.groupBy("size").count())
 
 
 def _evidence(rows: SparkFrame, kept: Sequence[int], target: str, *, sizes: Sequence[Any]) -> Evidence:
     """The evidence of some kept columns together, given the `_sizes_of` the target."""
-    keys = [f"keep_{k}" for k in kept]
-    groups = rows.groupBy(*keys, target).agg(F.count(F.lit(1)).alias("rows")).groupBy(*keys)
-    of_sizes = groups.agg(F.sum("rows").alias("size"), F.max("rows").alias("most")).groupBy("size")
-    size, number, wrong = _arrays(of_sizes.agg(F.count(F.lit(1)), F.sum(F.col("size") - F.col("most"))))
+    of_kept, _ = evidence_plans(rows, [f"keep_{k}" for k in kept], target)
+    size, number, wrong = _arrays(of_kept)
     return Evidence(sizes=size, groups=number, errors=int(wrong.sum()), target_sizes=sizes[0], targets=sizes[1])
 
 

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Any, ClassVar, NoReturn, TypeAlias, cast
+from typing import Any, ClassVar, NoReturn, cast
 
 import narwhals.stable.v2 as nw
 import polars as pl
@@ -33,9 +33,10 @@ from puffer_frames.frames.counted_units import ROWS, VALUE, VALUES, PlanTable, l
 from puffer_frames.frames.dates import dates_among, no_dates
 from puffer_frames.frames.draws import NUMBER, PLACE_BITS, Draws, NoiseStep, Released
 from puffer_frames.frames.local.kinds import PandasTable
-from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, no_complete_row
+from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, complete_plan, no_complete_row
 from puffer_frames.frames.spark.batches import CHECK, SUMS, SummedNoise, SumStep, total_of, totals
 from puffer_frames.frames.spark.passes import (
+    SparkFrame,
     changed,
     check_numbers,
     counted_rows,
@@ -46,7 +47,7 @@ from puffer_frames.frames.spark.passes import (
 )
 from puffer_frames.frames.stamps.fingerprint import RowSums
 from puffer_frames.frames.stamps.parquet import attribute_of, put_attribute
-from puffer_frames.frames.tally import Cells, CountedRows, Extent, FoundValues, check_estimate, in_cells
+from puffer_frames.frames.tally import Cells, CompleteRows, Extent, FoundValues, check_estimate, in_cells
 from puffer_frames.frames.units import UNIT
 from puffer_frames.noise.adding import Draw
 
@@ -114,9 +115,7 @@ class SparkUnits:
         return rows.withColumn(name, F.unix_micros(name))
 
     def read(self, counts: Any, /) -> pl.DataFrame:
-        found: Any = pl.from_arrow(counts.toArrow())
-        frame: pl.DataFrame = found
-        return frame
+        return cast(pl.DataFrame, pl.from_arrow(counts.toArrow()))
 
 
 def materialised(rows: Any, /) -> Any:
@@ -132,10 +131,6 @@ def first_numbers(rows: Any, /) -> tuple[int, ...]:
     counted = rows.groupBy(partition).agg(F.count(F.lit(1)).alias("rows")).toArrow().to_pylist()
     sizes = {part["partition"]: part["rows"] for part in counted}
     return tuple(accumulate((sizes.get(k, 0) for k in range(max(sizes))), initial=0))
-
-
-SparkFrame: TypeAlias = Any
-"""A pyspark.sql.DataFrame, classic or Connect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,11 +237,9 @@ class SparkTable(PlanTable):
         columns += [self._native(name).alias(f"keep_{k}") for k, name in enumerate(roles.keep)]
         if roles.row_id is not None:
             columns.append(self._native(roles.row_id).cast("long").alias(NUMBER))
-        rows = self.frame
+        rows = self.frame.select(*columns)
         if nulls == "drop":
-            for name in (*roles.secret, *roles.public):
-                rows = rows.filter(self._present(name))
-        rows = rows.select(*columns)
+            rows = nw.to_native(complete_plan(nw.from_native(rows), roles.plain("secret", "public")))
         if layout is not None and roles.row_id is None:
             rows = materialised(rows.withColumn(NUMBER, F.monotonically_increasing_id()))
         seed = None if roles.row_id is None else secrets.randbits(63)
@@ -280,13 +273,9 @@ class SparkTable(PlanTable):
             return F.collate(column, BINARY)
         return column.cast("double") if wide and self.schema[name].is_float() else column
 
-    def _present(self, name: str) -> Any:
-        present = self._native(name).isNotNull()
-        return present & ~F.isnan(self._native(name)) if self.schema[name].is_float() else present
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SparkRows(CountedRows):
+class SparkRows(CompleteRows):
     """Complete rows of a Spark frame: columns `secret_0`, ..., `public_0`, ..., `keep_0`, ... and `number`."""
 
     rows: SparkFrame
@@ -312,7 +301,7 @@ class SparkRows(CountedRows):
     def _table(self, places: Mapping[str, int]) -> SparkFrame:
         """Secrets, the public columns at these places under other names, and what is compared."""
         values = [F.col(f"public_{k}").alias(name) for name, k in places.items()]
-        return self.rows.select(*self.roles.plain("secret"), *values, *self._hash())
+        return self.rows.select(*self.roles.plain("secret"), *values, *row_hash(self.rows.columns, self.seed))
 
     def check_levels(self, name: str, /) -> None:
         different = self.found[f"different_{self.roles.public.index(name)}"]
@@ -326,9 +315,9 @@ class SparkRows(CountedRows):
         k, found = self.roles.public.index(name), self.found
         low, high = found[f"ends_{k}"]
         std = found[f"std_{k}"]
-        table = nw.from_native(self._table({"value": k}))
+        table = self._table({"value": k})
         return FoundValues(
-            dtype=table.collect_schema()["value"],
+            dtype=nw.from_native(table).collect_schema()["value"],
             extent=Extent(
                 missing=found[f"missing_{k}"],
                 infinite=found[f"infinite_{k}"],
@@ -339,7 +328,7 @@ class SparkRows(CountedRows):
             rows=found["rows"],
             different=lambda: self._different(k),
             count=lambda cells, most: counted_rows(
-                nw.to_native(cells.of(table) if cells else table), most, check=found.get(CHECK)
+                in_cells(table, {"value": cells} if cells else {}), most, check=found.get(CHECK)
             ),
         )
 
@@ -355,10 +344,7 @@ class SparkRows(CountedRows):
         return list(warn_of_kept_in_spark(self.rows, self.roles, count=self.found["rows"], draws=draws))
 
     def release(self, draws: Sequence[Draw], /) -> Released:
-        """A plan whose noise is drawn in the tasks; one pass finds its fingerprint and that the rows are the same.
-
-        Raises CalibrationError where the rows are no longer those that were counted, or have other labels.
-        """
+        """A plan whose noise is drawn in the tasks; one pass finds its fingerprint and that the rows are the same."""
         named = self.roles.row_id is not None
         found = Draws.of(draws, public=self.roles.public)
         self._check_levels(found)
@@ -367,7 +353,7 @@ class SparkRows(CountedRows):
         names = [name for name in self.names if name in (*self.roles.public, *self.roles.keep)]
         rows = self.rows.select(*step.columns)
         if named:
-            hashed = self.rows.select(*step.columns, *self._hash())
+            hashed = self.rows.select(*step.columns, *row_hash(self.rows.columns, self.seed))
             sums, check = _sum(hashed, names, noise=replace(step, gives=(*step.gives, CHECK)))
             if (check, sums.rows) != (self.found[CHECK], self.found["rows"]):
                 raise changed("the noise")
@@ -390,10 +376,6 @@ class SparkRows(CountedRows):
             asked.append(F.count(F.when(~there, 1)))
         found = self.rows.agg(*asked).toArrow().columns if asked else []
         check_levels({name: column[0].as_py() for name, column in zip(names, found, strict=True)})
-
-    def _hash(self) -> list[Any]:
-        """What is compared between the passes, where a column numbers the rows."""
-        return [] if self.seed is None else [row_hash(self.rows.columns, self.seed)]
 
 
 def _sum(frame: SparkFrame, names: Sequence[str], *, noise: NoiseStep | None = None) -> tuple[RowSums, int]:

@@ -132,6 +132,12 @@ def _missing(series: pl.Series) -> NDArray[np.bool_] | None:
     return series.is_null().to_numpy() if series.null_count() else None
 
 
+def _filled(integers: pl.Series) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """Integers, 0 for a missing one, and which are missing."""
+    missing = _missing(integers)
+    return (integers if missing is None else integers.fill_null(0)).to_numpy(), missing
+
+
 def series_floats(series: pl.Series, /) -> Part:
     """Polars floats."""
     wide = series.cast(pl.Float64)
@@ -140,8 +146,7 @@ def series_floats(series: pl.Series, /) -> Part:
 
 def series_integers(series: pl.Series, /) -> Part:
     """Polars integers of at most 64 bits."""
-    missing = _missing(series)
-    return whole(series.to_numpy() if missing is None else series.fill_null(0).to_numpy(), missing)
+    return whole(*_filled(series))
 
 
 def whole(values: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> Part:
@@ -174,17 +179,12 @@ def series_wide(series: pl.Series, /) -> Part:
 
 def series_units(series: pl.Series, /) -> Part:
     """Polars truth values, and times of day in their nanoseconds."""
-    missing = _missing(series)
-    units = series.to_physical().cast(pl.Int64)
-    return counted((units if missing is None else units.fill_null(0)).to_numpy(), missing)
+    return counted(*_filled(series.to_physical().cast(pl.Int64)))
 
 
 def series_moments(series: pl.Series, /) -> Part:
     """Polars dates, moments and durations."""
-    missing = _missing(series)
-    units = series.to_physical().cast(pl.Int64)
-    values = (units if missing is None else units.fill_null(0)).to_numpy()
-    return microseconds(values, missing, unit=getattr(series.dtype, "time_unit", "D"))
+    return microseconds(*_filled(series.to_physical().cast(pl.Int64)), unit=getattr(series.dtype, "time_unit", "D"))
 
 
 def array_moments(values: NDArray[Any], /) -> Part:
@@ -313,17 +313,6 @@ def _refined(entry: Any, name: str) -> str:
     return OTHER if beyond else name
 
 
-def family_of_all(entries: Sequence[Any], /) -> str:
-    """The family of objects, None among them: their own where it is one, else `OTHER`."""
-    found = {family_of(entry) for entry in entries if entry is not None}
-    return found.pop() if len(found) == 1 else OTHER
-
-
-def encode_objects(family: str, entries: Sequence[Any], /) -> Part:
-    """Objects of one family, None where one is missing."""
-    return _ENCODE[family](entries)
-
-
 def spelled(entry: Any, /) -> str:
     """An object as text, with its family: the same for a list, a tuple and an array, and for the same mapping."""
     if isinstance(entry, (pd.Series, pd.Index, pl.Series)):
@@ -433,7 +422,7 @@ _PLAIN: Mapping[str, Callable[[Any], Any]] = {
     "bytes": bytes,
     "time": _nanoseconds,
 }
-_ENCODE: Mapping[str, Callable[[Sequence[Any]], Part]] = {
+_ENCODE: Mapping[str, Callable[[Sequence[Any]], Part]] = {  # of objects of a family, None for a missing one
     "boolean": _units(int),
     "number": lambda entries: numbers([_plain_number(entry) for entry in entries]),
     "decimal": lambda entries: texts(plain_decimals(_decimals(entries))),
@@ -530,8 +519,9 @@ def _pandas_entries(series: pd.Series[Any]) -> Entries:
         if opened is not None:
             return series_entries(opened)
     entries = [None if is_null(entry) else entry for entry in series.tolist()]
-    family = family_of_all(entries)
-    return Entries(family, entries, lambda part: encode_objects(family, part))
+    families = {family_of(entry) for entry in entries if entry is not None}
+    family = families.pop() if len(families) == 1 else OTHER
+    return Entries(family, entries, _ENCODE[family])
 
 
 def _of_array(values: NDArray[Any]) -> tuple[str, NDArray[Any], Callable[[Any], Part]]:
@@ -546,7 +536,7 @@ def _category_entries(series: pd.Series[Any]) -> Entries:
     if isinstance(labels.source, pl.Series) and len(labels.source):
         return Entries(labels.family, codes, lambda part: labels.encode(_taken(labels.source, part)))
     own = [*series.cat.categories, None]  # the last one has the code -1
-    return Entries(labels.family, codes, lambda part: encode_objects(labels.family, [own[code] for code in part]))
+    return Entries(labels.family, codes, lambda part: _ENCODE[labels.family]([own[code] for code in part]))
 
 
 def _taken(labels: pl.Series, codes: NDArray[Any]) -> pl.Series:
@@ -568,25 +558,25 @@ def _opened(make: Callable[[], Any]) -> pl.Series | None:
 
 def _nested(series: pl.Series) -> Part:
     """Lists, structures and objects, spelled out; PyArrow keeps the nanoseconds in them, but for those of a time."""
-    kept, dtype = _times_as_numbers(series.dtype), series.dtype
+    kept, dtype = with_other(series.dtype, pl.Time, pl.Int64()), series.dtype
     try:
         found = (series if kept == dtype else series.cast(kept)).to_arrow().to_pylist()
     except (pa.ArrowException, pl.exceptions.PolarsError):
         kept, found = dtype, series.to_list()
     if kept != dtype:
         found = [_numbers_as_times(entry, dtype) for entry in found]
-    return encode_objects(OTHER, [None if is_null(entry) else entry for entry in found])
+    return _ENCODE[OTHER]([None if is_null(entry) else entry for entry in found])
 
 
-def _times_as_numbers(dtype: Any) -> Any:
-    """The same type with whole numbers for times of day."""
+def with_other(dtype: Any, kind: type[pl.DataType], other: pl.DataType, /) -> Any:
+    """A dtype with another one in place of every one of a kind, nested ones too."""
     if isinstance(dtype, pl.Struct):
-        return pl.Struct({field.name: _times_as_numbers(field.dtype) for field in dtype.fields})
+        return pl.Struct({field.name: with_other(field.dtype, kind, other) for field in dtype.fields})
     if isinstance(dtype, pl.List):
-        return pl.List(_times_as_numbers(dtype.inner))
+        return pl.List(with_other(dtype.inner, kind, other))
     if isinstance(dtype, pl.Array):
-        return pl.Array(_times_as_numbers(dtype.inner), dtype.size)
-    return pl.Int64() if isinstance(dtype, pl.Time) else dtype
+        return pl.Array(with_other(dtype.inner, kind, other), dtype.size)
+    return other if isinstance(dtype, kind) else dtype
 
 
 def _numbers_as_times(entry: Any, dtype: Any) -> Any:

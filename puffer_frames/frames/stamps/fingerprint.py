@@ -107,8 +107,7 @@ def _text_codes(part: Part, family: bytes) -> Hashes:
     buffers = [None, pa.py_buffer(offsets.astype("<i8")), pa.py_buffer(part.text)]
     texts = pa.LargeBinaryArray.from_buffers(pa.large_binary(), part.words.size, buffers).dictionary_encode()
     hashes = b"".join(_hashed(text, family) for text in texts.dictionary.to_pylist())
-    found: Hashes = np.frombuffer(hashes, dtype="<u8").reshape(-1, _CODE // 8)[texts.indices.to_numpy()]
-    return found
+    return np.frombuffer(hashes, dtype="<u8").reshape(-1, _CODE // 8)[texts.indices.to_numpy()]
 
 
 PART = 1 << 17

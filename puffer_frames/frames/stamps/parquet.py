@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from puffer_frames.errors import ArgumentError, TableFileError
 from puffer_frames.frames.arrow import bare_table
@@ -90,8 +91,6 @@ def data_files(folder: Path, /, *, known: Collection[str]) -> list[Path] | None:
 
 def parquet_schema(path: Path, /) -> Any:
     """The schema of a Parquet file; None for another file."""
-    from pyarrow import parquet as pq
-
     try:
         return pq.read_schema(path)
     except (pa.ArrowInvalid, OSError) as error:
@@ -144,8 +143,6 @@ def _holds_no_data(path: Path, known: Collection[str]) -> bool:
 
 def _is_summary(path: Path, known: Collection[str]) -> bool:
     """Whether a Parquet file of the known columns holds its footer and nothing else: no page of entries has room."""
-    from pyarrow import parquet as pq
-
     schema = parquet_schema(path)
     if schema is None or not set(schema.names) <= set(known):
         return False
@@ -162,7 +159,9 @@ def _is_checksum(path: Path) -> bool:
     return path.stat().st_size == 8 + 4 * -(-beside.stat().st_size // block)
 
 
-_KEY, _MAGIC = "puffer_frames", b"PAR1"
+KEY = "puffer_frames"
+"""Entry of the metadata of a file, a schema or a pandas frame that holds a certificate."""
+_MAGIC = b"PAR1"
 _PANDAS_ATTRIBUTES = b"PANDAS_ATTRS"
 
 
@@ -177,12 +176,10 @@ def write_parquet_file(
     naming: Naming = nullcontext,
 ) -> None:
     """Write the entries of a PyArrow table with a JSON-like dict in the metadata of its schema."""
-    from pyarrow import parquet as pq
-
     check_process()
-    held = {key.encode(): text.encode() for key, text in as_file_metadata(metadata).items()}
+    held: dict[Any, Any] = {**as_file_metadata(metadata)}
     if b"pandas" in (table.schema.metadata or {}):  # whose reader attaches it again
-        held[_PANDAS_ATTRIBUTES] = json.dumps({_KEY: metadata}, allow_nan=False).encode()
+        held[_PANDAS_ATTRIBUTES] = json.dumps({KEY: metadata}, allow_nan=False).encode()
     bare = bare_table(table, held)
     with replacing(path, durable=durable, new=new, naming=naming) as file:
         pq.write_table(bare, file)
@@ -190,7 +187,16 @@ def write_parquet_file(
 
 def as_file_metadata(metadata: dict[str, Any], /) -> dict[str, str]:
     """A JSON-like dict as an entry of a file's key-value metadata."""
-    return {_KEY: json.dumps(metadata, ensure_ascii=False, allow_nan=False)}
+    return {KEY: json.dumps(metadata, ensure_ascii=False, allow_nan=False)}
+
+
+def in_file_metadata(held: Mapping[bytes, bytes] | None, /) -> dict[str, Any] | None:
+    """The dict again; None for nothing, and for somebody else's text under this name."""
+    try:
+        found = parsed((held or {}).get(KEY.encode(), b"null"), most=CERTIFICATE_BYTES)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
 
 
 @contextmanager
@@ -215,22 +221,19 @@ def _whole(path: str | Path) -> Iterator[None]:
 
 def read_parquet_metadata(path: str | Path, /) -> dict[str, Any] | None:
     """What `write_parquet_file` wrote, or pandas' own writer of a frame with attributes; None for nothing."""
-    from pyarrow import parquet as pq
-
     path = as_path(path)
     with _whole(path), pq.ParquetFile(path) as file:
         held, of_rows = file.metadata.metadata or {}, file.schema_arrow.metadata or {}
-    key = _KEY.encode()
+    key = KEY.encode()
     if key in of_rows and of_rows[key] != held.get(key):  # two certificates: which one is read depends on the reader
         return None
+    if key in held:
+        return in_file_metadata(held)
     try:
-        if key in held:
-            found = parsed(held[key], most=CERTIFICATE_BYTES)
-        else:
-            attributes = parsed(held.get(_PANDAS_ATTRIBUTES, b"{}"))
-            found = attributes.get(_KEY) if isinstance(attributes, dict) else None
-    except ValueError:  # somebody else's text under this name
+        attributes = parsed(held.get(_PANDAS_ATTRIBUTES, b"{}"))
+    except ValueError:
         return None
+    found = attributes.get(KEY) if isinstance(attributes, dict) else None
     return found if isinstance(found, dict) else None
 
 
@@ -275,8 +278,6 @@ def read_parquet_files(path: str | Path, /, *, known: Collection[str]) -> Native
 
 def _read(path: Path) -> Any:
     """The columns of a file. Timestamps of 96 bits are of UTC, which the format does not say."""
-    from pyarrow import parquet as pq
-
     metadata = pq.read_metadata(path).metadata or {}
     by_spark = b"org.apache.spark.version" in metadata
     file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us" if by_spark else None)
