@@ -54,14 +54,9 @@ def strata_rows(plan: NoiseFit, strata: StrataChoices, /) -> Rows:
             rows.append((f"model of {shown(name)}", _refuted_text(plan, choice)))
         if not plan.is_joint:
             rows += _loss_rows(plan, choice, of=shown(name))
-    return [
-        *rows,
-        *(
-            _loss_rows(plan, next(iter(plan.choices.values())), of="a unit" if plan.request.unit else "a row")
-            if plan.is_joint
-            else []
-        ),
-    ]
+    if plan.is_joint:
+        rows += _loss_rows(plan, next(iter(plan.choices.values())), of="a unit" if plan.request.unit else "a row")
+    return rows
 
 
 def _loss_rows(plan: NoiseFit, choice: Choice, *, of: str) -> Rows:
@@ -223,10 +218,8 @@ def _column_rows(plan: NoiseFit, name: str, choice: Choice) -> list[tuple[str, s
 
 def _refuted_text(plan: NoiseFit, choice: Choice) -> str:
     """That the table refutes the fitted model which decides the scale, and how much noise the model costs."""
-    text, exact = (
-        "the table refutes it (Kolmogorov-Smirnov, 95 %), and it decides the scale",
-        plan.calibration == "exact",
-    )
+    text = "the table refutes it (Kolmogorov-Smirnov, 95 %), and it decides the scale"
+    exact = plan.calibration == "exact"
     observed = choice.scale_per_belief.get("empirical")
     if plan.strata is not None and not plan.strata.one_scale:
         text += " of some strata"
@@ -324,12 +317,6 @@ def plan_figures(plan: NoiseFit, /) -> PlanFigures:
     return PlanFigures(errors=plan.column_errors(), losses=tuple(_losses(plan)))
 
 
-def _of_unit(plan: NoiseFit, found: Verification, *, any_law: bool) -> float:
-    """What is lost of all rows of a unit, where a plan has units, as it was asked for."""
-    delta = plan.request.target.delta
-    return plan.request.repeats.of_unit(found.loss(delta=delta).upper, any_law=any_law, delta=delta)
-
-
 def _losses(plan: NoiseFit) -> list[tuple[str, float, str]]:
     """The largest loss of any column, under each kind of law."""
     if plan.strata is not None:
@@ -343,7 +330,8 @@ def _losses(plan: NoiseFit) -> list[tuple[str, float, str]]:
     }
     rows = []
     for laws, found in kinds.items():
-        known = [_of_unit(plan, one, any_law=laws.startswith("any law")) for one in found if one is not None]
+        any_law, known = laws.startswith("any law"), [one.loss(delta=delta).upper for one in found if one is not None]
+        known = [plan.request.repeats.of_unit(loss, any_law=any_law, delta=delta) for loss in known]
         if known and len(known) == len(found) and not any(map(math.isnan, known)):
             rows.append((laws + alone, *at_most(max(known))))
     if plan.is_joint and not delta:

@@ -70,13 +70,7 @@ class AggregateRequest:
 
     @classmethod
     def of(cls, arguments: AggregateArguments, labels: Sequence[Name], /) -> AggregateRequest:
-        """Check what can be checked before a row is read.
-
-        Raises
-        ------
-        ColumnNotFoundError, ArgumentError, ArgumentTypeError
-            For an argument out of range.
-        """
+        """Check what can be checked before a row is read; raises as the verb."""
         target, noise = check_asked(arguments)
         protect = check_word(arguments.protect, "protect", PROTECTIONS)
         queries = check_queries(arguments.query, protect=protect, divisor=arguments.divisor)

@@ -28,10 +28,7 @@ from puffer_frames.verbs.attached import certificate_of
 def without_refined(certificates: Sequence[Certificate], /) -> list[Certificate]:
     """The releases that none of the others refines; one that is there twice is there once.
 
-    Raises
-    ------
-    CalibrationError
-        For two refinements of one release: both were drawn given its noise, and nothing is known of them together.
+    Raises CalibrationError for two refinements of one release: nothing is known of two draws given the same noise.
     """
     refined = {link["fingerprint"] for one in certificates for link in one.refines}
     left, seen = list[Certificate](), dict[str, Certificate]()

@@ -62,10 +62,7 @@ class RefineKey:
     def find(self, links: Sequence[Mapping[str, Any]], /, *, epsilon: float, scales: Mapping[str, float]) -> str:
         """The fingerprint of what the last release of a chain was refined into; empty for the first time.
 
-        Raises
-        ------
-        CalibrationError
-            Where it was refined with another epsilon or other scales, and where this file did not make the chain.
+        Raises CalibrationError where it was refined otherwise, and where this file did not make the chain.
         """
         for before, after in pairwise(links):
             made = self.refined.get(before["fingerprint"])
@@ -108,12 +105,7 @@ class RefineKey:
 def opened(path: str | Path, /) -> Iterator[RefineKey]:
     """Open a key file, or make one that only its owner can read.
 
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        For something else than a key file, and for one that others can read.
-    OSError
-        Where it cannot be opened or written.
+    Raises ArgumentError, ArgumentTypeError for something else than a key file, and for one that others can read.
     """
     if not isinstance(path, (str, Path)):
         raise ArgumentTypeError(

@@ -386,15 +386,7 @@ LedgerArgument: TypeAlias = str | os.PathLike[str] | Ledger | None
 
 
 def as_ledger(ledger: LedgerArgument, /, *, dataset: str | None) -> Ledger | None:
-    """The ledger that a release is written to.
-
-    Raises
-    ------
-    ArgumentTypeError
-        For something else.
-    ArgumentError
-        Where the data set of the release has no name.
-    """
+    """The ledger that a release is written to; raises ArgumentError where the data set of the release has no name."""
     if ledger is None:
         return None
     found = ledger if isinstance(ledger, Ledger) else Ledger(ledger)  # type: ignore[arg-type]

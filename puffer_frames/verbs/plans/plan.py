@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.files import write_text
 from puffer_frames.frames.null_values import codes_text
 from puffer_frames.frames.roles import Roles, RowOrder
-from puffer_frames.frames.table import Table, check_library, library_of, open_table, small_frame
+from puffer_frames.frames.table import Table, check_library, frame_of, library_of, open_table, small_frame
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms import registry
 from puffer_frames.mechanisms.arguments import CalibrateArguments
@@ -346,8 +346,7 @@ class Plan(Printed):
         """
         asked = as_epsilons(epsilons, self.epsilon)
         points = list(self.fitted.curve(asked, left_out=self.left_out))
-        names = [each.name for each in fields(CurvePoint)]
-        return small_frame({name: [getattr(point, name) for point in points] for name in names}, library=self.library)
+        return frame_of(points, CurvePoint, library=self.library)
 
     @short_traceback
     def privacy_profile(self, epsilons: Iterable[float] | None = None, /) -> NativeFrame:
