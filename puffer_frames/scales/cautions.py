@@ -34,34 +34,38 @@ _TAIL, _FEWEST_VALUES = 0.01, 5
 """Share of the other rows that may lie far out, too; different values that the others have, at least."""
 
 
+def warn_of_width(columns: Sequence[str], found: str, /, *, hint: str, reason: str) -> None:
+    """Warn of columns of little use: as `WideNoiseWarning` has it."""
+    warn(WideNoiseWarning(columns, found, hint=hint, reason=reason))
+
+
+def warn_of_weak_guarantee(found: str, /, *, hint: str) -> None:
+    """Warn of a guarantee that says little."""
+    warn(WeakGuaranteeWarning(found, hint=hint))
+
+
 def warn_of_weakness(target: Target, /, *, rows: int, of: str = "rows") -> None:
     """Warn of an epsilon above 10, and of a delta that is no smaller than one row's share."""
     epsilon, delta = target.epsilon, target.delta
     if epsilon > LARGE_EPSILON:
-        warn(
-            WeakGuaranteeWarning(
-                f"epsilon {epsilon:g} promises next to nothing: a reader who gave a secret 50 % may come to 99.99 % "
-                "and more",
-                hint="Values from 0.1 to 2 are usual.",
-            )
+        warn_of_weak_guarantee(
+            f"epsilon {epsilon:g} promises next to nothing: a reader who gave a secret 50 % may come to 99.99 % "
+            "and more",
+            hint="Values from 0.1 to 2 are usual.",
         )
     if delta * rows >= 1:
-        warn(
-            WeakGuaranteeWarning(
-                f"delta {delta:g} promises next to nothing for {rows:,} {of}: a release that publishes the secret of "
-                "one of them in full meets it",
-                hint=f"Choose a delta far below {1 / rows:.2g}.",
-            )
+        warn_of_weak_guarantee(
+            f"delta {delta:g} promises next to nothing for {rows:,} {of}: a release that publishes the secret of "
+            "one of them in full meets it",
+            hint=f"Choose a delta far below {1 / rows:.2g}.",
         )
 
 
 def warn_of_impossible(given: str, what: str, /) -> None:
     """Warn of laws that were given, and make impossible what the table holds."""
-    warn(
-        WeakGuaranteeWarning(
-            f"the given {given} impossible {what}: the guarantee is for a reader who is wrong about the table",
-            hint="Give a positive probability to all that may occur.",
-        )
+    warn_of_weak_guarantee(
+        f"the given {given} impossible {what}: the guarantee is for a reader who is wrong about the table",
+        hint="Give a positive probability to all that may occur.",
     )
 
 
@@ -78,25 +82,21 @@ def warn_of_identifiers(name: str, /) -> None:
 
 def warn_of_tail(name: str, /) -> None:
     """Warn of a column of a whole table with values far out, for which the middle one of their cell is released."""
-    warn(
-        WideNoiseWarning(
-            [name],
-            "{columns} has values far from the others, in whose place the middle one of their cell is released: means, "
-            "sums and the spread of released values are off by far",
-            hint="Take more cells: mechanism=Sequential(cells=64). Medians and shares below a value are not affected.",
-            reason="tail",
-        )
+    warn_of_width(
+        [name],
+        "{columns} has values far from the others, in whose place the middle one of their cell is released: means, "
+        "sums and the spread of released values are off by far",
+        hint="Take more cells: mechanism=Sequential(cells=64). Medians and shares below a value are not affected.",
+        reason="tail",
     )
 
 
 def warn_of_no_reader_cap(cap: float | None, /) -> None:
     """Warn of a channel that sees the secret, and may tell it to readers who know the value."""
     most = "nothing bounds what it learns" if cap is None else f"it may come near a loss of {cap:g}"
-    warn(
-        WeakGuaranteeWarning(
-            f"with reader_cap=None there is no guarantee against a reader who knows the value: {most}",
-            hint="Leave it out for epsilon, and at least 1.",
-        )
+    warn_of_weak_guarantee(
+        f"with reader_cap=None there is no guarantee against a reader who knows the value: {most}",
+        hint="Leave it out for epsilon, and at least 1.",
     )
 
 
@@ -327,13 +327,11 @@ def warn_of_noisy_answers(queries: Mapping[str, tuple[int, int]], /) -> None:
     """Warn of answers that are smaller than their mean absolute noise: how many of how many groups, per query."""
     for query, (small, groups) in queries.items():
         where = "" if groups == 1 else f" in {small:,} of {groups:,} groups"
-        warn(
-            WideNoiseWarning(
-                [query],
-                f"the noise of the answer {{columns}} is larger on average than the answer itself{where}",
-                hint="Ask for a larger epsilon, or for fewer answers at once.",
-                reason="answer",
-            )
+        warn_of_width(
+            [query],
+            f"the noise of the answer {{columns}} is larger on average than the answer itself{where}",
+            hint="Ask for a larger epsilon, or for fewer answers at once.",
+            reason="answer",
         )
 
 
@@ -343,12 +341,10 @@ LARGER = "Ask for a larger epsilon, or leave the column out."
 def warn_of_useless(columns: Sequence[str], /, *, hint: str, listed: bool = False) -> None:
     """Warn of columns that a constant is about as near to; `listed`: in the rows of the listed secrets."""
     rows = " in the rows of the listed secrets" if listed else ""
-    warn(
-        WideNoiseWarning(
-            columns,
-            f"the error of {{columns}} is larger than that of a constant{rows}, or hardly smaller: the median in place "
-            "of every value, or the most frequent label, does about as well",
-            hint=hint,
-            reason="constant",
-        )
+    warn_of_width(
+        columns,
+        f"the error of {{columns}} is larger than that of a constant{rows}, or hardly smaller: the median in place "
+        "of every value, or the most frequent label, does about as well",
+        hint=hint,
+        reason="constant",
     )

@@ -346,15 +346,11 @@ def _about(certificate: Certificate, given: About) -> About:
 
 
 def _in_memory(frame: NativeFrame, what: str) -> LocalTable:
-    table = open_table(frame)
-    if not isinstance(table, LocalTable):
-        raise ArgumentTypeError(
-            what,
-            rule="a pandas or Polars DataFrame, or a PyArrow table",
-            got=f"a {type(frame).__module__.partition('.')[0]} {type(frame).__name__}",
-            hint="Only releases in memory can be refined.",
-        )
-    return table
+    if isinstance(table := open_table(frame), LocalTable):
+        return table
+    rule, hint = "a pandas or Polars DataFrame, or a PyArrow table", "Only releases in memory can be refined."
+    library = type(frame).__module__.partition(".")[0]
+    raise ArgumentTypeError(what, rule=rule, got=f"a {library} {type(frame).__name__}", hint=hint)
 
 
 def _order(got: str) -> CalibrationError:

@@ -12,7 +12,7 @@ from typing import ClassVar, Self, TypeVar, cast
 import numpy as np
 
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.errors import ArgumentError, CalibrationError, WideNoiseWarning, warn
+from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.summary import sorted_levels
@@ -70,7 +70,7 @@ from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.records import refused
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Level, LevelCounts, Summary
-from puffer_frames.scales.cautions import LARGER, warn_of_moved, warn_of_useless
+from puffer_frames.scales.cautions import LARGER, warn_of_moved, warn_of_useless, warn_of_width
 from puffer_frames.scales.drift import Batch, protected_here
 from puffer_frames.scales.learned import OtherTable
 
@@ -178,7 +178,6 @@ class FittedChannel(ChannelFit):
 
     @property
     def channels(self) -> Mapping[str, FoundChannel]:
-        """The channel of the released column: `inputs`, `outputs`, `matrix`, `weights` and its errors."""
         return {self.name: self.channel}
 
     @property
@@ -211,26 +210,22 @@ class FittedChannel(ChannelFit):
         if useless := self.useless_columns():
             warn_of_useless(useless, hint=LARGER)
         elif self.is_loose:
-            warn(
-                WideNoiseWarning(
-                    self.request.public,
-                    "the released values of {columns} hardly follow the raw ones: high values may come out low",
-                    hint='Ask for a larger epsilon, leave the column out, or say mechanism="noise": its error may be '
-                    "larger, but is 0 on average. The plan has the correlation.",
-                    reason="correlation",
-                )
+            warn_of_width(
+                self.request.public,
+                "the released values of {columns} hardly follow the raw ones: high values may come out low",
+                hint='Ask for a larger epsilon, leave the column out, or say mechanism="noise": its error may be '
+                "larger, but is 0 on average. The plan has the correlation.",
+                reason="correlation",
             )
         if shifted := {name: levels for name, (_, levels) in self.shifted_columns.items() if name not in useless}:
             lost = sum(shifted.values())
-            warn(
-                WideNoiseWarning(
-                    tuple(shifted),
-                    f"the shares of some levels of {{columns}} are off by more than {SHIFTED:g} on average"
-                    + f", and {lost:,} level{'s are' if lost > 1 else ' is'} hardly ever released" * (lost > 0),
-                    hint=f'{LARGER} Channel(preserve="marginal") keeps the shares, and changes more labels. The plan '
-                    "has the figures.",
-                    reason="shares",
-                )
+            warn_of_width(
+                tuple(shifted),
+                f"the shares of some levels of {{columns}} are off by more than {SHIFTED:g} on average"
+                + f", and {lost:,} level{'s are' if lost > 1 else ' is'} hardly ever released" * (lost > 0),
+                hint=f'{LARGER} Channel(preserve="marginal") keeps the shares, and changes more labels. The plan '
+                "has the figures.",
+                reason="shares",
             )
 
     text, figures = channel_rows, channel_figures
@@ -306,7 +301,6 @@ class FittedChannel(ChannelFit):
         return self.keyed(key)
 
     def certificate(self, release: Release, /) -> Certificate:
-        """The certificate of a release through a channel, its values not known yet."""
         request = self.request
         return release.certificate(
             self,

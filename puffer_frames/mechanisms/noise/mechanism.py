@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, ClassVar, Self
 
-from puffer_frames.errors import ArgumentError, CalibrationError, WideNoiseWarning, warn
+from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalRows
 from puffer_frames.frames.roles import Roles, RowOrder
@@ -30,8 +30,8 @@ from puffer_frames.mechanisms.noise.drift import (
 )
 from puffer_frames.mechanisms.noise.fitted import LAWS, NoiseFit, choices_of, lean, spread_of, whole
 from puffer_frames.mechanisms.noise.options import Noise
-from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, read_rows, with_labels, with_units
-from puffer_frames.mechanisms.noise.text import plan_figures, plan_rows
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_labels, with_merged, with_tables, with_units
+from puffer_frames.mechanisms.noise.text import plan_figures, plan_rows, verdict_of
 from puffer_frames.mechanisms.request import Request, RowsRequest, check_given, is_joint
 from puffer_frames.mechanisms.seam import (
     ADDS_UP,
@@ -51,12 +51,11 @@ from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.arguments import Target
-from puffer_frames.numbers.presentation import Rows
 from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Summary
-from puffer_frames.scales.cautions import LARGER, warn_of_moved, warn_of_useless
+from puffer_frames.scales.cautions import LARGER, warn_of_moved, warn_of_useless, warn_of_width
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import ANY_LAW, POPULATION
 from puffer_frames.scales.drift import joint_leanings, leanings, strata_leanings
@@ -116,13 +115,7 @@ class FittedNoise(NoiseFit):
 
     @property
     def scale(self) -> float:
-        """The scale, where one column is released.
-
-        Raises
-        ------
-        ArgumentError
-            Where there are several, as for the other attributes of a single column: use `scales` or `choices`.
-        """
+        """The scale, where one column is released; raises ArgumentError where there are several, as `choice`."""
         return self.choice.scale
 
     @property
@@ -142,7 +135,7 @@ class FittedNoise(NoiseFit):
         """Name of the theorem."""
         return next(iter(self.choices.values())).theorem.name
 
-    figures, certificate, lean = plan_figures, release_certificate, lean
+    text, figures, certificate, lean = plan_rows, plan_figures, release_certificate, lean
     measure, curve, deltas, loss_given = measure_rows, curve_of, deltas_of, losses_given
 
     # fields of `Choice`, where one column is released
@@ -160,7 +153,43 @@ class FittedNoise(NoiseFit):
         return self.observed
 
     def warn(self) -> None:
-        warn_of_wide_noise(self)
+        """Warn of columns that a constant is nearer to, and of noise that a model or the mechanism makes wide."""
+        useless, several = self.useless_columns(), len(self.choices) > 1
+        if useless:
+            request = self.request
+            default = ("fitted", "empirical")  # a channel may do worse, or nothing at all, under other beliefs
+            known = request.one_draw and all(isinstance(one, str) and one in default for one in request.beliefs)
+            another = _ANOTHER + _WEAKER * (request.theorem == BOUNDED.name)
+            another = another if not several and known and _channel_error(self) < math.inf else LARGER
+            warn_of_useless(useless, listed=self.lists_some, hint=_FEWER if several else another)
+        elif not several and _is_default(self) and _is_beaten(self):
+            warn_of_width(
+                self.request.public,
+                "the noise of {columns} has a larger error than a channel, which has the same epsilon also where "
+                f"{replaced_rows('min(1/2, 2/sqrt(rows))')}, and loses less under any law",
+                hint='Say mechanism="channel", or see all mechanisms side by side with puffer_frames.compare.',
+                reason="mechanism",
+            )
+        if lost := self.shifted_remaps():
+            warn_of_width(
+                tuple(lost),
+                f"the values of {max(lost.values()):.0%} of the rows{' or less' * (len(lost) > 1)} of {{columns}} are "
+                "never released: those that take the place of noisy ones lie nearer to the middle",
+                hint="Ask for a larger epsilon, or leave remap out: the error is then larger, but 0 on average.",
+                reason="shares",
+            )
+        if self.strata is not None:
+            _warn_of_strata(self, self.strata, [name for name in self.scales if name not in useless])
+        fits = {name: choice for name, choice in self.choices.items() if "wide fit" in choice.remarks}
+        if fits:
+            refuted = any("refuted fit" in choice.remarks for choice in fits.values())
+            warn_of_width(
+                tuple(fits),
+                "the fitted model of {columns} needs more than twice the noise of the observed frequencies"
+                + ", and the table refutes it at 95 %" * refuted,
+                hint='Say beliefs="empirical", which leaves the model out, or bin the column first.',
+                reason="fit",
+            )
 
     def instead(self) -> str | None:
         """Whole tables, for several columns in many rows: numbers beside labels, or noise that a constant is nearer to.
@@ -178,9 +207,6 @@ class FittedNoise(NoiseFit):
             return False
         return self.request.one_draw
 
-    def text(self, compared: Compared | None, /) -> Rows:
-        return plan_rows(self)
-
     def compared_rows(self, told: ComparedRow, spreads: Mapping[str, Spread], seen: RowsSeen, /) -> list[ComparedRow]:
         """Of each column; `told` names a theorem where it has a condition for this belief."""
         noise, together = self.request.noise, all(choice.adds_up for choice in self.choices.values())
@@ -195,7 +221,7 @@ class FittedNoise(NoiseFit):
                 theorem=choice.theorem.name if told.theorem else "",
                 column=name,
                 published_scale=math.nan if not published or choice.published_scale is None else choice.published_scale,
-                verdict=_verdict(choice, judged) if published else told.verdict,
+                verdict=verdict_of(choice, judged) if published else told.verdict,
                 scale=choice.scale if name in self.scales else math.nan,
                 error=errors[name],
                 loss_reader=0.0,
@@ -252,15 +278,13 @@ class FittedNoise(NoiseFit):
                 "publish", rule="given with a channel", got=repr(asked.publish[0]), hint="Leave it out."
             )
         for name, (share, away) in self.moved_beyond(asked.bounds).items():
-            warn(
-                WideNoiseWarning(
-                    (name,),
-                    f"about {share:.2%} of the values of {{columns}} lie beyond the bounds that noisy values are "
-                    f"clipped to, by {away:.3g} on average: up to so much is added to their error, and plan and "
-                    "certificate have that of the noise alone",
-                    hint="Give Layout(clip=...) the bounds of the values before the noise, or leave it out.",
-                    reason="clip",
-                )
+            warn_of_width(
+                (name,),
+                f"about {share:.2%} of the values of {{columns}} lie beyond the bounds that noisy values are "
+                f"clipped to, by {away:.3g} on average: up to so much is added to their error, and plan and "
+                "certificate have that of the noise alone",
+                hint="Give Layout(clip=...) the bounds of the values before the noise, or leave it out.",
+                reason="clip",
             )
 
     def originals(self, rows: CompleteRows, /) -> Mapping[str, FloatArray] | None:
@@ -328,13 +352,24 @@ class NoiseMechanism(Mechanism[RowsSeen]):
     def takes(self, request: Request, table: Table, /) -> Request:
         """Numbers, and labels beside them."""
         if not any(table.kind_of(name) == "labels" for name in request.public):
-            _refuse_levels(request)
+            hint = 'Write mechanism="channel".'  # only a channel knows of levels
+            if request.nulls == "level":
+                raise ArgumentError("nulls", rule="given with a channel", got="level", hint=hint)
+            if request.declared:
+                raise ArgumentError("domain", rule="(low, high) beside noise", got="a list of levels", hint=hint)
         return with_labels(request, table)
 
     def read(
         self, request: Request, frame: NativeFrame, table: Table, asked: RowsRequest | None, /
     ) -> Reading[RowsSeen]:
-        return read_rows(request, frame, table, asked)
+        """Count the rows by value, or whole rows."""
+        request, frame, table = with_merged(request, frame, table)
+        request = with_units(with_tables(request), table)
+        roles, layout = (request.roles(), None) if asked is None else (request.counting(asked.roles), asked.layout)
+        rows = table.complete(roles, nulls=request.nulls, layout=layout)
+        seen = RowsSeen.of(rows, request)
+        warn_of_moved(rows, seen.summaries, request.domain)
+        return Reading(request=request, frame=frame, table=table, rows=rows, seen=seen)
 
     def fit(self, request: Request, seen: RowsSeen, /) -> FittedNoise:
         return FittedNoise.of(request, seen)
@@ -355,64 +390,9 @@ def noise_instead(request: Request, summary: Summary, /, *, pairs: Pairs, secret
     return Compared(noise=noise.expected_absolute_error, remap=Remap.pooled(summary, noise).expected_error)
 
 
-def _refuse_levels(request: Request) -> None:
-    """What only a channel knows of."""
-    hint = 'Write mechanism="channel".'
-    if request.nulls == "level":
-        raise ArgumentError("nulls", rule="given with a channel", got="level", hint=hint)
-    if request.declared:
-        raise ArgumentError("domain", rule="(low, high) beside noise", got="a list of levels", hint=hint)
-
-
 _FEWEST, _HALF, _THIRD = 50, 0.5, 1 / 3
 """With fewer rows no channel is looked for; where noise has less than half the error of a constant, only one with less
 than a third of the error of the noise."""
-
-
-def warn_of_wide_noise(plan: NoiseFit, /) -> None:
-    """Warn of columns that a constant is nearer to, and of noise that a fitted model, or its mechanism, makes wide."""
-    useless, several = plan.useless_columns(), len(plan.choices) > 1
-    if useless:
-        request = plan.request
-        default = ("fitted", "empirical")  # a channel may do worse, or nothing at all, under other beliefs
-        known = request.one_draw and all(isinstance(one, str) and one in default for one in request.beliefs)
-        another = _ANOTHER + _WEAKER * (request.theorem == BOUNDED.name)
-        another = another if not several and known and _channel_error(plan) < math.inf else LARGER
-        warn_of_useless(useless, listed=plan.lists_some, hint=_FEWER if several else another)
-    elif not several and _is_default(plan) and _is_beaten(plan):
-        warn(
-            WideNoiseWarning(
-                plan.request.public,
-                "the noise of {columns} has a larger error than a channel, which has the same epsilon also where "
-                f"{replaced_rows('min(1/2, 2/sqrt(rows))')}, and loses less under any law",
-                hint='Say mechanism="channel", or see all mechanisms side by side with puffer_frames.compare.',
-                reason="mechanism",
-            )
-        )
-    if lost := plan.shifted_remaps():
-        warn(
-            WideNoiseWarning(
-                tuple(lost),
-                f"the values of {max(lost.values()):.0%} of the rows{' or less' * (len(lost) > 1)} of {{columns}} are "
-                "never released: those that take the place of noisy ones lie nearer to the middle",
-                hint="Ask for a larger epsilon, or leave remap out: the error is then larger, but 0 on average.",
-                reason="shares",
-            )
-        )
-    if plan.strata is not None:
-        _warn_of_strata(plan, plan.strata, [name for name in plan.scales if name not in useless])
-    fits = {name: choice for name, choice in plan.choices.items() if "wide fit" in choice.remarks}
-    if fits:
-        refuted = any("refuted fit" in choice.remarks for choice in fits.values())
-        warn(
-            WideNoiseWarning(
-                tuple(fits),
-                "the fitted model of {columns} needs more than twice the noise of the observed frequencies"
-                + ", and the table refutes it at 95 %" * refuted,
-                hint='Say beliefs="empirical", which leaves the model out, or bin the column first.',
-                reason="fit",
-            )
-        )
 
 
 def _warn_of_strata(plan: NoiseFit, strata: StrataChoices, names: Sequence[str]) -> None:
@@ -426,14 +406,12 @@ def _warn_of_strata(plan: NoiseFit, strata: StrataChoices, names: Sequence[str])
             rows = {secret: prior.levels[1] for secret, prior in law.items()}
             useless += plan.error_of(choices[name].scale) > spread_of(law, rows)[1]
         if useless:
-            warn(
-                WideNoiseWarning(
-                    (name,),
-                    f"the error of {{columns}} is larger than that of a constant in {useless:,} of "
-                    f"{len(strata.choices):,} strata",
-                    hint="Ask for a larger epsilon, condition on fewer columns, or leave these strata out.",
-                    reason="constant",
-                )
+            warn_of_width(
+                (name,),
+                f"the error of {{columns}} is larger than that of a constant in {useless:,} of "
+                f"{len(strata.choices):,} strata",
+                hint="Ask for a larger epsilon, condition on fewer columns, or leave these strata out.",
+                reason="constant",
             )
 
 
@@ -471,15 +449,6 @@ def _channel_error(plan: NoiseFit, *, most: float = math.inf) -> float:
     """The error of a channel of a few cells in place of the noise; infinite where its values are of no use."""
     (summary,) = plan.summaries.values()
     return error_in_few_cells(summary, plan.request.target, pairs=plan.pairs, most=most)
-
-
-def _verdict(choice: Choice, target: Target) -> str:
-    """What the engine says of a published scale, under the priors that its theorem assumes."""
-    if choice.published_scale is None or choice.published_loss is None:
-        return "not available"
-    if choice.published_loss.refutes(target):
-        return "refuted"
-    return "sound" if choice.published_loss.confirms(target) else "sound up to rounding"
 
 
 def _compared_losses(plan: FittedNoise, choice: Choice) -> dict[str, Any]:

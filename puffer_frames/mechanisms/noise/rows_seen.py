@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from puffer_frames.errors import ArgumentError, CalibrationError, PriorError, WideNoiseWarning, warn
+from puffer_frames.errors import ArgumentError, CalibrationError, PriorError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.null_values import merged_frame
@@ -17,14 +17,13 @@ from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.summary import least_width, most_filled, sort_key, width_of_few
 from puffer_frames.frames.table import CompleteRows, Table, open_table
 from puffer_frames.frames.units import UnitSizes
-from puffer_frames.mechanisms.request import Found, Request, RowsRequest, is_joint, with_other_tables
-from puffer_frames.mechanisms.seam import Reading
+from puffer_frames.mechanisms.request import Found, Request, is_joint, with_other_tables
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import by_column, check_pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import OTHER, JointCounts, Summary, labelled, of_levels
-from puffer_frames.scales.cautions import warn_of_moved, warn_of_one_stratum
+from puffer_frames.scales.cautions import warn_of_one_stratum, warn_of_width
 from puffer_frames.scales.strata import Stratum
 
 
@@ -121,14 +120,12 @@ class RowsSeen:
             return seen.with_joint(rows, request, request.domain)
         if request.theorem != "auto":
             raise _too_many_secrets()
-        warn(
-            WideNoiseWarning(
-                request.public,
-                f"{{columns}} have more than {MOST_SECRETS} secrets, too many for whole rows: each column has noise "
-                "for its whole range, which is far more",
-                hint='Group rare secrets, or release one column, or say Noise(theorem="bounded") if that is wanted.',
-                reason="rows",
-            )
+        warn_of_width(
+            request.public,
+            f"{{columns}} have more than {MOST_SECRETS} secrets, too many for whole rows: each column has noise "
+            "for its whole range, which is far more",
+            hint='Group rare secrets, or release one column, or say Noise(theorem="bounded") if that is wanted.',
+            reason="rows",
         )
         return seen
 
@@ -239,7 +236,7 @@ class RowsSeen:
     def by_stratum(self, own: int, /) -> dict[Stratum, RowsSeen]:
         """The rows of each stratum: the secrets are counted with the given columns after `own` of their own."""
         strata: dict[Stratum, dict[tuple[Any, ...], Secret]] = {}
-        for key in self._keys():
+        for key in cast(list[tuple[Any, ...]], list(self.rows_per_secret)):
             strata.setdefault(key[own:], {})[key] = _own(key, own)
         return {z: self._only(strata[z]) for z in sorted(strata, key=sort_key)}
 
@@ -251,9 +248,6 @@ class RowsSeen:
             summaries={name: Summary.merged([part.summaries[name] for part in parts]) for name in parts[0].summaries},
             joint=JointCounts.merged(joint) if joint else None,
         )
-
-    def _keys(self) -> list[tuple[Any, ...]]:
-        return cast(list[tuple[Any, ...]], list(self.rows_per_secret))
 
     def _only(self, secrets: Mapping[Any, Secret]) -> RowsSeen:
         """The rows of some secrets, under other names."""
@@ -388,14 +382,3 @@ def _counted(frame: NativeFrame, request: Request) -> Found:
     if len(request.public) > 1:
         return rows.joint_counts(request.domain, {})
     return rows.summaries(request.domain)[request.public[0]]
-
-
-def read_rows(request: Request, frame: NativeFrame, table: Table, asked: RowsRequest | None, /) -> Reading[RowsSeen]:
-    """Count the rows by value, or whole rows."""
-    request, frame, table = with_merged(request, frame, table)
-    request = with_units(with_tables(request), table)
-    roles, layout = (request.roles(), None) if asked is None else (request.counting(asked.roles), asked.layout)
-    rows = table.complete(roles, nulls=request.nulls, layout=layout)
-    seen = RowsSeen.of(rows, request)
-    warn_of_moved(rows, seen.summaries, request.domain)
-    return Reading(request=request, frame=frame, table=table, rows=rows, seen=seen)

@@ -14,7 +14,7 @@ from puffer_frames.certificates.fields import WholeTable
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.sentences import say, say_levels
 from puffer_frames.certificates.statement import Statement
-from puffer_frames.errors import ArgumentError, RareLevelsWarning, WeakGuaranteeWarning, WideNoiseWarning, warn
+from puffer_frames.errors import ArgumentError, RareLevelsWarning, warn
 from puffer_frames.frames.columns import NativeFrame, check_rows, not_found
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table, is_frame, library_of, open_table, small_frame
@@ -26,7 +26,6 @@ from puffer_frames.mechanisms.seam import (
     NO_RULE,
     SHIFTED,
     ColumnError,
-    Compared,
     ComparedRow,
     Fitted,
     Mechanism,
@@ -83,7 +82,9 @@ from puffer_frames.scales.cautions import (
     warn_of_strange,
     warn_of_texts,
     warn_of_useless,
+    warn_of_weak_guarantee,
     warn_of_weakness,
+    warn_of_width,
 )
 from puffer_frames.scales.drift import Batch, protected_here
 from puffer_frames.scales.learned import Bootstrap, OtherTable
@@ -93,13 +94,11 @@ SOURCE = "channels in contexts of what was released, lifted to epsilon: docs/the
 
 def table_certificate(plan: TableFit, release: Release, /) -> Certificate:
     """The certificate of a release of a whole table, its values not known yet."""
-    request = plan.request
-    statements = tuple(_statements(plan, release))
-    epsilon = request.target.epsilon
+    request, epsilon = plan.request, plan.request.target.epsilon
     proved = Verification.proved(pure=epsilon, delta=0.0, epsilon=epsilon)
     return release.certificate(
         plan,
-        statements=statements,
+        statements=tuple(_statements(plan, release)),
         facts=replace(release.facts(plan), prepared=("clipped",) if request.domain else ()),
         beliefs=plan.beliefs,
         theorem="sequential",
@@ -244,9 +243,9 @@ _MUCH = 0.25
 """A column of which more is changed is named."""
 
 
-def table_rows(plan: TableFit, /) -> Rows:
+def table_rows(plan: TableFit, _: object = None, /) -> Rows:
     """Labels and texts, in order."""
-    target = plan.request.target
+    epsilon = plan.request.target.epsilon
     rows = [
         ("hidden", _hidden(plan)),
         ("price", _price(plan)),
@@ -255,10 +254,7 @@ def table_rows(plan: TableFit, /) -> Rows:
         *([("moved", moved_text(None))] if plan.request.domain else []),
         *([("next", _next(plan))] if _next(plan) else []),
         ("pairs", pairs_text(plan.pairs, apart=False)),
-        (
-            "meaning",
-            f"{odds_text(plan.request.what, epsilon=target.epsilon, delta=0.0)}; the belief is {plan.belief_words}",
-        ),
+        ("meaning", f"{odds_text(plan.request.what, epsilon=epsilon, delta=0.0)}; the belief is {plan.belief_words}"),
         (
             "other networks",
             f"fitted again: delta at most {rounded_up(plan.worst_delta, digits=2):g}; about 99 % of losses at most "
@@ -386,6 +382,7 @@ class FittedTable(TableFit):
 
     unchanged: ClassVar[str] = "a table that is released column by column: it releases values of the columns"
     within: ClassVar[str] = "epsilon holds under the network of the plan, whatever these rows are"
+    text, certificate = table_rows, table_certificate
 
     @property
     def observed_losses(self) -> Mapping[str, Verification]:
@@ -412,53 +409,43 @@ class FittedTable(TableFit):
                 warn(RareLevelsWarning(levels, fewest=RARE, column=column.name))
         if self.is_far:
             epsilon = self.request.target.epsilon
-            warn(
-                WeakGuaranteeWarning(
-                    f"under networks that are fitted again, 1 % of the rows lose more than {self.worst_tail:.3g}, "
-                    f"over {WARNED:g} times the epsilon asked for, {epsilon:g}; the certificate says so",
-                    hint=f"Say {self.more_beliefs}, {self.smaller_step}, or release fewer columns.",
-                )
+            warn_of_weak_guarantee(
+                f"under networks that are fitted again, 1 % of the rows lose more than {self.worst_tail:.3g}, "
+                f"over {WARNED:g} times the epsilon asked for, {epsilon:g}; the certificate says so",
+                hint=f"Say {self.more_beliefs}, {self.smaller_step}, or release fewer columns.",
             )
         if self.unattacked and self.options.holdout:
-            warn(
-                WeakGuaranteeWarning(
-                    f"no attack was tried on {self.unattacked_words}: it takes {FEWEST_HELD} held-out rows of a "
-                    "secret, and two such secrets. How well an attacker guesses these is not known; the certificate "
-                    "says so",
-                    hint="Merge rare secrets into one, or hold out more rows: Sequential(holdout=0.5) is the most.",
-                )
+            warn_of_weak_guarantee(
+                f"no attack was tried on {self.unattacked_words}: it takes {FEWEST_HELD} held-out rows of a "
+                "secret, and two such secrets. How well an attacker guesses these is not known; the certificate "
+                "says so",
+                hint="Merge rare secrets into one, or hold out more rows: Sequential(holdout=0.5) is the most.",
             )
         if self.is_unchanged:
-            warn(
-                WeakGuaranteeWarning(
-                    "fewer than 1 % of the cells are changed: the network sees next to nothing in these columns that "
-                    "tells the secret, and what it cannot see (a rule over many columns together) is released as it is",
-                    hint="Look whether a column is a code or a check digit of the secret, and leave it out.",
-                )
+            warn_of_weak_guarantee(
+                "fewer than 1 % of the cells are changed: the network sees next to nothing in these columns that "
+                "tells the secret, and what it cannot see (a rule over many columns together) is released as it is",
+                hint="Look whether a column is a code or a check digit of the secret, and leave it out.",
             )
         self._warn_of_attackers()
         self._warn_of_little_use()
 
     def _warn_of_attackers(self) -> None:
         if self.beyond:
-            warn(
-                WeakGuaranteeWarning(
-                    "attackers tell the secret of held-out rows from the release with an AUC of "
-                    f"{max(self.beyond):.2f}, more than the {self.allowed_auc:.2f} that epsilon allows under the "
-                    "network, by over two standard errors: the network misses what columns tell together; the "
-                    "certificate says so",
-                    hint=_beyond_hint(self),
-                )
+            warn_of_weak_guarantee(
+                "attackers tell the secret of held-out rows from the release with an AUC of "
+                f"{max(self.beyond):.2f}, more than the {self.allowed_auc:.2f} that epsilon allows under the "
+                "network, by over two standard errors: the network misses what columns tell together; the "
+                "certificate says so",
+                hint=_beyond_hint(self),
             )
         if self.is_idle and self.held is not None:
             best, raw = max(self.held.best), max(self.held.raw)
-            warn(
-                WeakGuaranteeWarning(
-                    "attackers tell the secret of held-out rows from the release about as well as from the raw columns "
-                    f"(AUC {best:.2f} and {raw:.2f}): what is changed hides next to nothing from them; the certificate "
-                    "says so",
-                    hint=_IDLE,
-                )
+            warn_of_weak_guarantee(
+                "attackers tell the secret of held-out rows from the release about as well as from the raw columns "
+                f"(AUC {best:.2f} and {raw:.2f}): what is changed hides next to nothing from them; the certificate "
+                "says so",
+                hint=_IDLE,
             )
 
     def _warn_of_little_use(self) -> None:
@@ -466,27 +453,20 @@ class FittedTable(TableFit):
             warn_of_useless(self.useless_columns, hint=_LESS)
         if unrelated := [pair for pair in self.kept.unrelated if not {*pair} & {*self.useless_columns}]:
             pairs = listed([f"{one!r} and {other!r}" for one, other in unrelated], most=MOST_NAMED)
-            warn(
-                WideNoiseWarning(
-                    tuple(dict.fromkeys(chain(*unrelated))),
-                    f"hardly anything is left of the correlation of {pairs} in a release, or it has the other sign",
-                    hint=f"{_LESS} A correlation that the secret makes is hidden with it.",
-                    reason="unrelated",
-                )
+            warn_of_width(
+                tuple(dict.fromkeys(chain(*unrelated))),
+                f"hardly anything is left of the correlation of {pairs} in a release, or it has the other sign",
+                hint=f"{_LESS} A correlation that the secret makes is hidden with it.",
+                reason="unrelated",
             )
         if self.shifted_columns:
-            warn(
-                WideNoiseWarning(
-                    tuple(self.shifted_columns),
-                    f"the shares of some levels of {{columns}} are off on average, by more than {SHIFTED:g} or by a "
-                    f"factor of more than {TIMES:g}",
-                    hint=f"{_LESS} The plan and the certificate have the figures.",
-                    reason="shares",
-                )
+            warn_of_width(
+                tuple(self.shifted_columns),
+                f"the shares of some levels of {{columns}} are off on average, by more than {SHIFTED:g} or by a "
+                f"factor of more than {TIMES:g}",
+                hint=f"{_LESS} The plan and the certificate have the figures.",
+                reason="shares",
             )
-
-    def text(self, compared: Compared | None, /) -> Rows:
-        return table_rows(self)
 
     def figures(self) -> PlanFigures:
         changes, distance = self.changes, self.kept.distance
@@ -575,9 +555,6 @@ class FittedTable(TableFit):
 
     def draws(self, asked: RowsRequest, key: ReleaseKey, /) -> tuple[Draw, ...]:
         return (self.draw(key),)
-
-    def certificate(self, release: Release, /) -> Certificate:
-        return table_certificate(self, release)
 
     def lean(self) -> tuple[Self, tuple[str, ...]]:
         """A file holds all of it."""
@@ -704,14 +681,10 @@ def _cannot(request: Request) -> list[tuple[str, str, str]]:
     words = [belief for belief in request.beliefs if isinstance(belief, str)]
     others = [b for b in request.beliefs if not (isinstance(b, (str, Bootstrap, OtherTable)) or is_frame(b))]
     known = "fitted" in words and set(words) <= {"fitted", "empirical"}  # the latter by default: no law of whole rows
+    epsilon, delta, possible = request.target.epsilon, request.target.delta, f"{LEAST_EPSILON:g} to {MOST_EPSILON:g}"
     found = [
-        (
-            "epsilon",
-            f"from {LEAST_EPSILON:g} to {MOST_EPSILON:g}",
-            f"{request.target.epsilon:g}",
-            LEAST_EPSILON <= request.target.epsilon <= MOST_EPSILON,
-        ),
-        ("delta", "0", f"{request.target.delta:g}", request.target.delta == 0),
+        ("epsilon", f"from {possible}", f"{epsilon:g}", LEAST_EPSILON <= epsilon <= MOST_EPSILON),
+        ("delta", "0", f"{delta:g}", delta == 0),
         ("given", "left out", "columns", not request.given_columns),
         ("unit", "left out", "a unit", request.unit is None),
         ("releases", "1", f"{request.repeats.releases}", request.repeats.releases == 1),

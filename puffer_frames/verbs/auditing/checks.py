@@ -242,9 +242,10 @@ def check_loss(rows: AuditRows, limit: tuple[float, float] | None, rng: np.rando
         return check_of("loss at the scale", "not applicable", "no scale, or none that is for these frequencies")
     if delta and len(noisy) > 1:
         return check_of("loss at the scale", "not applicable", "several columns with a delta")
-    rows, times = _of_one_copy(rows, family), _rows_of_unit(rows.certificate, delta)
+    rows, assumed = _of_one_copy(rows, family), rows.certificate.facts.rows_of_unit
+    times = rows.certificate.unit_rows if assumed == "independent" and not delta else 1  # of rows pure losses add
     found = times * max((_loss_of(view, family, epsilon, delta, rng) for view in views_of(rows)), default=0.0)
-    if rows.certificate.facts.rows_of_unit == "any" and family.name == "laplace" and not delta:
+    if assumed == "any" and family.name == "laplace" and not delta:
         numbers = [each for each in rows.columns if each.is_numbers]
         found = max(found, rows.certificate.unit_rows * sum(float(np.ptp(c.before) / c.scale.min()) for c in numbers))
     bound, what = (delta, "delta at epsilon") if delta else (epsilon, "pure loss")
@@ -259,11 +260,6 @@ def _of_one_copy(rows: AuditRows, family: NoiseFamily) -> AuditRows:
     copies = rows.certificate.releases * repeated
     factor = {"laplace": float(copies), "gaussian": math.sqrt(copies)}.get(family.name, 1.0)
     return replace(rows, columns=tuple(replace(each, scale=each.scale / factor) for each in rows.columns))
-
-
-def _rows_of_unit(certificate: Certificate, delta: float) -> int:
-    """How many independent rows of a unit a pure loss is of."""
-    return certificate.unit_rows if certificate.facts.rows_of_unit == "independent" and not delta else 1
 
 
 def _loss_of(view: View, family: NoiseFamily, epsilon: float, delta: float, rng: np.random.Generator) -> float:

@@ -72,14 +72,6 @@ def learned_scores(
     return scores
 
 
-def ratios_to_prior(
-    scores: FloatArray, secrets: IndexArray, trained: NDArray[np.bool_], weights: FloatArray, /
-) -> FloatArray:
-    """Log of P(secret | row) / P(secret) in some of the rows, where a secret counts by its weight."""
-    counts = np.bincount(secrets[trained], minlength=scores.shape[1])
-    return scores - np.log(np.maximum(counts, 0.5) * weights)
-
-
 def learned_bounds(
     scores: FloatArray,
     secrets: IndexArray,
@@ -233,8 +225,9 @@ def _learn(rows: AuditRows, group: Secrets, trained: NDArray[np.bool_], rng: np.
 
 
 def _in_view(scores: FloatArray, learned: _Learned, view: View, trained: NDArray[np.bool_]) -> FloatArray:
-    """The scores of the rows and secrets of a stratum, beside what the stratum itself tells."""
-    return ratios_to_prior(scores[view.rows][:, view.present], view.codes, trained, learned.weights[view.present])
+    """Log of P(secret | row) / P(secret) in the rows of a stratum, where a secret counts by its weight."""
+    counts = np.bincount(view.codes[trained], minlength=len(view.present))
+    return scores[view.rows][:, view.present] - np.log(np.maximum(counts, 0.5) * learned.weights[view.present])
 
 
 def bound_checks(

@@ -242,12 +242,12 @@ class Estimator(Printed):
         name, names = self.columns.name(y, "y"), self.columns.names(on, "on")
         if name in names:
             raise ArgumentError("on", rule="other columns than y", got=repr(name), hint="Leave it out of on.")
+        channels, changed = self.columns.certificate.channels, self.columns.certificate.changed
         numbers = {
             each: self._with_moments(each, "regression")
             for each in (name, *names)
-            if (each == name and each not in self.columns.certificate.channels)
-            or each in self.columns.certificate.changed  # an error, of labels too
-            or self.columns.is_number(each)
+            if each in changed  # an error, of labels too
+            or (each not in channels and (each == name or self.columns.table.kind_of(each) != "labels"))
         }
         design = None if weights is None else self._design(weights)
         terms = terms_of(self.columns, name, names, numbers, design)

@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.coded import Coded
 from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.verbs.estimating.estimated import Scores
 from puffer_frames.verbs.estimating.moments import Figure, RowWeights, mean_of_members, variance_of_members
-from puffer_frames.verbs.estimating.released_columns import NoisyColumn, ReleasedColumns
+from puffer_frames.verbs.estimating.released_columns import NoisyColumn, ReleasedColumns, of_labels
 
 _LEAST_SINGULAR = 1e-6
 """Below this, two mixtures of inputs have released levels that cannot be told apart."""
@@ -319,12 +319,7 @@ class Members:
         """The levels of one of the columns as numbers, per group; raises ArgumentTypeError for labels."""
         levels = [level[place] for level in self.levels]
         if not are_numbers(levels):
-            raise ArgumentTypeError(
-                f"the column {name!r}",
-                rule="of numbers",
-                got="labels",
-                hint="Name it as by=, or write .value_counts(column).",
-            )
+            raise of_labels(name)
         return np.array(levels, dtype=np.float64)
 
     def beside(self, other: Members, /) -> Members:

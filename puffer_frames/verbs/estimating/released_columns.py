@@ -158,10 +158,6 @@ class ReleasedColumns:
             raise ArgumentError(role, rule="different columns", got=got, hint="Name each column once.")
         return names
 
-    def is_number(self, name: str, /) -> bool:
-        """Whether a column has numbers, with noise or as they were."""
-        return name not in self.certificate.channels and self.table.kind_of(name) != "labels"
-
     def is_in_cells(self, name: str, /) -> bool:
         """Whether a column of a whole table has one value in place of all of a cell."""
         table = self.certificate.table
@@ -214,12 +210,7 @@ class ReleasedColumns:
     def values(self, name: str, /) -> FloatArray:
         """The released values of a column of numbers; raises ArgumentTypeError for another, ArgumentError for ends."""
         if self.table.kind_of(name) == "labels":
-            raise ArgumentTypeError(
-                f"the column {name!r}",
-                rule="of numbers",
-                got="labels",
-                hint="Name it as by=, or write .value_counts(column).",
-            )
+            raise of_labels(name)
         self.check_numeric(name)
         values = self.table.values(name)
         if not (np.abs(values) <= LARGEST_VALUE).all():
@@ -404,6 +395,12 @@ def noise_of(title: str, scale: float, /) -> NoiseFamily | None:
         got=repr(title),
         hint="Estimate with the version that made the release.",
     )
+
+
+def of_labels(name: str, /) -> ArgumentTypeError:
+    """The error of a column of labels in place of one of numbers."""
+    hint = "Name it as by=, or write .value_counts(column)."
+    return ArgumentTypeError(f"the column {name!r}", rule="of numbers", got="labels", hint=hint)
 
 
 def _as_keys(levels: Sequence[Any]) -> tuple[Any, ...]:

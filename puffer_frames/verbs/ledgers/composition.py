@@ -38,12 +38,8 @@ def without_refined(certificates: Sequence[Certificate], /) -> list[Certificate]
         before = [seen[link["fingerprint"]] for link in one.refines if link["fingerprint"] in seen]
         # a draw that was interrupted has no fingerprint: nobody knows that it is the same as another one
         if any(not one.fingerprint or other.fingerprint != one.fingerprint for other in before):
-            raise CalibrationError(
-                "the releases",
-                rule="ones of which a joint guarantee is known",
-                got="two refinements of one release",
-                hint="Refine the latest release of a chain; withdraw a refinement that was given to nobody.",
-            )
+            hint = "Refine the latest release of a chain; withdraw a refinement that was given to nobody."
+            raise _refused("two refinements of one release", hint=hint)
         seen |= {link["fingerprint"]: one for link in one.refines}
         if not before:
             left.append(one)

@@ -20,7 +20,7 @@ from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms import registry
 from puffer_frames.mechanisms.arguments import CalibrateArguments
 from puffer_frames.mechanisms.batch_report import BatchReport, more_rows, moved_text, refused_by, report_of
-from puffer_frames.mechanisms.file_checks import check_checksum, check_kinds, kinds_of
+from puffer_frames.mechanisms.file_checks import check_origin, kinds_of
 from puffer_frames.mechanisms.request import Request, RowsRequest, as_planned
 from puffer_frames.mechanisms.seam import Compared, CurvePoint, Fitted, as_epsilons
 from puffer_frames.noise.family import NoiseFamily
@@ -614,9 +614,8 @@ def _believed(found: Any, /) -> Plan:
         if not typed or not isinstance(compared, Compared | None) or parts["plan"].tag != tag:
             raise refused("something else than the parts of a plan")
         fitted = parts.pop("plan")
-        check_checksum(parts["checksum"])
+        check_origin(parts["checksum"], parts.get("kinds", {}), fitted.request)
         check_library(parts.get("library", "pandas"))
-        check_kinds(parts.get("kinds", {}), fitted.request)
         plan = Plan(fitted=fitted.checked(), compared=compared, **parts)
         rehearse(plan.fitted)
         str(plan)  # what cannot be shown is no plan
