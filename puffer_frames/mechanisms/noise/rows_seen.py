@@ -137,8 +137,7 @@ class RowsSeen:
         if request.labels:
             return cls._with_labels(rows, request, domain)
         seen = cls(
-            summaries=rows.summaries(domain),
-            finer=lambda name, width: rows.finer(name, width, domain.get(name)),
+            summaries=rows.summaries(domain), finer=lambda name, width: rows.finer(name, width, domain.get(name))
         )
         return seen.with_joint(rows, request, domain) if joint else seen
 

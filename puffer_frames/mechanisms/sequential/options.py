@@ -112,10 +112,7 @@ class Sequential(Options):
             own = getattr(self, name)
             if not (own is None or (isinstance(own, str) and own == word)):
                 raise ArgumentError(
-                    name,
-                    rule=f'"{word}" or None',
-                    got=described(own),
-                    hint=f'Leave it out for "{word}".',
+                    name, rule=f'"{word}" or None', got=described(own), hint=f'Leave it out for "{word}".'
                 )
         check_flag(self.allow_unaudited, "allow_unaudited")
         check_kind(self.known, Iterable, "known", rule="names of columns", hint='Write known=["age"].')

@@ -49,12 +49,7 @@ from puffer_frames.scales.units import (
     units_ruled_out,
 )
 from puffer_frames.verbs.answers.aggregate_request import AggregateRequest
-from puffer_frames.verbs.answers.checks import (
-    Replay,
-    curve_of,
-    errors_at,
-    one_by_one,
-)
+from puffer_frames.verbs.answers.checks import Replay, curve_of, errors_at, one_by_one
 from puffer_frames.verbs.answers.statements import aggregate_statements, aggregate_subject
 from puffer_frames.verbs.requests import AggregateArguments, takes
 

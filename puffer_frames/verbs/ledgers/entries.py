@@ -297,9 +297,4 @@ _LOST = "Bring back the file as it was: what a ledger has lost, no limit counts.
 
 
 def _refused(path: object, got: str, hint: str = _LOST) -> LedgerError:
-    return LedgerError(
-        f"the ledger {shown(str(path))}",
-        rule="of lines that releases have written",
-        got=got,
-        hint=hint,
-    )
+    return LedgerError(f"the ledger {shown(str(path))}", rule="of lines that releases have written", got=got, hint=hint)
