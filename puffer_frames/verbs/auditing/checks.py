@@ -158,9 +158,8 @@ def check_columns(rows: AuditRows, released: NativeFrame, /) -> AuditCheck:
         released, known=(*certificate.public, *certificate.kept, *certificate.given), rows=certificate.rows
     )
     lacking = sorted(set(certificate.public) - {each.name for each in rows.columns})
-    why = f"not in the certificate: {shown_names(unknown)}" if unknown else "all are in the certificate"
-    why = f"not in both tables: {shown_names(lacking)}" if lacking and not unknown else why
-    wrong = unknown or lacking
+    wrong, why = unknown or lacking, "not in the certificate" if unknown else "not in both tables"
+    why = f"{why}: {shown_names(wrong)}" if wrong else "all are in the certificate"
     return check_that("columns", not wrong, why, found=len(wrong))
 
 

@@ -139,7 +139,7 @@ def model_bounds(
 
 
 def better(best: Bound, own: FloatArray, other: FloatArray, cuts: FloatArray, *, delta: float, alpha: float) -> Bound:
-    """The better one of a bound and those that it proves how many rows of each secret have a ratio above each cut."""
+    """The better one of a bound and those that follow from how many ratios of both secrets are at or above each cut."""
     hits, others = ((ratios[:, None] >= cuts).sum(axis=0).astype(float) for ratios in (own, other))
     least, most = share_at_least(hits, own.size, alpha), share_at_most(others, other.size, alpha)
     return Bound(
