@@ -16,7 +16,7 @@ from puffer_frames.frames.null_values import NullValuesArgument
 from puffer_frames.frames.roles import RowOrder
 from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.postprocessing import BoundsArgument
-from puffer_frames.numbers.arguments import by_name, check_flag, check_word, described, is_array, keep_own
+from puffer_frames.numbers.arguments import by_name, check_flag, check_kind, check_word, described, is_array, keep_own
 from puffer_frames.priors.summary import Level
 from puffer_frames.scales.learned import Belief, LearnedBelief
 from puffer_frames.scales.repeats import Unit
@@ -155,14 +155,9 @@ def check_unit(unit: Any, labels: Sequence[Name], /) -> Unit | None:
     """Return a unit whose column is there; raises ColumnNotFoundError, ArgumentTypeError."""
     if unit is None:
         return None
-    if not isinstance(unit, Unit):
-        raise ArgumentTypeError(
-            "unit",
-            rule='Unit(column, rows="independent", "repeated" or "any")',
-            got=f"a {type(unit).__name__}",
-            hint="How the rows of a unit depend on one another is an assumption that only you can make: "
-            '"independent" given the secret, "repeated" for one value in all rows, "any" for no assumption.',
-        )
+    hint = "How the rows of a unit depend on one another is an assumption that only you can make: "
+    hint += '"independent" given the secret, "repeated" for one value in all rows, "any" for no assumption.'
+    check_kind(unit, Unit, "unit", rule='Unit(column, rows="independent", "repeated" or "any")', hint=hint)
     return replace(unit, column=as_names(unit.column, labels, role="unit")[0])
 
 
@@ -239,10 +234,5 @@ class Layout:
 
 def check_layout(layout: object, /) -> Layout:
     """Return a layout, the plain one for None; raises ArgumentTypeError."""
-    if layout is None:
-        return Layout()
-    if not isinstance(layout, Layout):
-        raise ArgumentTypeError(
-            "layout", rule="Layout(...), or None", got=f"a {type(layout).__name__}", hint='Write Layout(keep="column").'
-        )
-    return layout
+    rule, hint = "Layout(...), or None", 'Write Layout(keep="column").'
+    return Layout() if layout is None else check_kind(layout, Layout, "layout", rule=rule, hint=hint)

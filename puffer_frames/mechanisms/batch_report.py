@@ -59,15 +59,9 @@ def chance_bound(rows: int, other_rows: int, /, *, secrets: int) -> float:
 
 Verdict: TypeAlias = Literal["covered", "recalibrate", "refused"]
 
-WITHIN, BEYOND, RECALIBRATE, REFUSED, ABSENT, CLIPPED, REPLACED = (
-    "within",
-    "beyond",
-    "recalibrate",
-    "refused",
-    "absent",
-    "clipped",
-    "replaced",
-)
+WITHIN, BEYOND, ABSENT, CLIPPED, REPLACED = "within", "beyond", "absent", "clipped", "replaced"
+RECALIBRATE: Verdict = "recalibrate"
+REFUSED: Verdict = "refused"
 """What may be said of a single figure. The verdict is the worst of "refused" and "recalibrate"."""
 _SHOWN = 12
 _MOST_ROWS = 1e15
@@ -143,20 +137,16 @@ def report_of(findings: Iterable[Finding], /, *, same: bool, within: str, librar
 
     `within` says why others are covered.
     """
-    listed = tuple(findings)
+    verdict: Verdict = "covered"
+    listed, why = tuple(findings), within
     if same:
-        why = "these are the rows that the plan was made from"
-        return BatchReport(verdict="covered", why=why, findings=listed, library=library)
-    for verdict in (REFUSED, RECALIBRATE):
-        decisive = [each for each in listed if each.verdict == verdict]
-        if decisive:
-            return BatchReport(
-                verdict="refused" if verdict == REFUSED else "recalibrate",
-                why="; ".join(dict.fromkeys(map(_reason, decisive))) + moved_text(listed),
-                findings=listed,
-                library=library,
-            )
-    return BatchReport(verdict="covered", why=within + moved_text(listed), findings=listed, library=library)
+        return BatchReport(
+            verdict="covered", why="these are the rows that the plan was made from", findings=listed, library=library
+        )
+    for worse in (RECALIBRATE, REFUSED):
+        if decisive := [each for each in listed if each.verdict == worse]:
+            verdict, why = worse, "; ".join(dict.fromkeys(map(_reason, decisive)))
+    return BatchReport(verdict=verdict, why=why + moved_text(listed), findings=listed, library=library)
 
 
 def moved_text(findings: Iterable[Finding], /) -> str:

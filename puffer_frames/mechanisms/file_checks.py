@@ -45,11 +45,11 @@ def _kind_of(table: Table, name: str) -> str:
     return "dates" if table.has_dates(name) else "lists" if table.has_lists(name) else table.kind_of(name)
 
 
-def check_kinds(kinds: Mapping[str, str], request: Request, /) -> None:
-    """Raise PlanFileError for kinds of other columns, or what is no kind."""
+def check_origin(checksum: str, kinds: Mapping[str, str], request: Request, /) -> None:
+    """Raise PlanFileError for what is no checksum of counts, for kinds of other columns, and for what is no kind."""
+    require(_CHECKSUM.fullmatch(checksum) is not None, "a checksum that is none")
     known = {*request.secret, *request.given_columns, *request.public}
-    if not set(kinds) <= known or not set(kinds.values()) <= set(KINDS):
-        raise refused("kinds of other columns")
+    require(set(kinds) <= known and set(kinds.values()) <= set(KINDS), "kinds of other columns")
 
 
 def check_columns(
@@ -105,11 +105,6 @@ def check_other_tables(table: Table, others: Iterable[Table], names: Iterable[st
 
 _CHECKSUM = re.compile(r"(?:[0-9a-f]{64})+")
 _ROUNDING = 1e-9
-
-
-def check_checksum(checksum: str, /) -> None:
-    """Raise PlanFileError for what is no checksum of counts."""
-    require(_CHECKSUM.fullmatch(checksum) is not None, "a checksum that is none")
 
 
 def check_request(request: Request, /) -> None:

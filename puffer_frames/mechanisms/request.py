@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 from numbers import Real
 from pathlib import Path
@@ -155,12 +155,12 @@ class RowsRequest:
     """How released rows are to look."""
 
     roles: Roles
-    layout: RowOrder
-    bounds: Mapping[str, Bounds]
+    layout: RowOrder = field(default_factory=RowOrder)
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
     """To clip the released values to, per column."""
-    to_integers: bool
+    to_integers: bool = False
     """Whether all released numbers are rounded."""
-    publish: tuple[str, ...]
+    publish: tuple[str, ...] = ()
     """What of the plan is to be in the certificate."""
     seeded: bool = False
     """Whether the noise can be drawn again by somebody else."""
@@ -192,10 +192,6 @@ class RowsRequest:
     def done(self) -> str:
         """What is done after the noise, in words."""
         return in_words(self.bounds, to_integers=self.to_integers, days=self.days)
-
-    def with_days(self, names: Collection[str], /) -> RowsRequest:
-        """Of a table where these columns hold dates."""
-        return replace(self, days=names)
 
     def rounds(self, name: str, /) -> bool:
         """Whether the released numbers of a column are rounded to integers."""

@@ -157,15 +157,15 @@ class Release:
     """One release, as far as its certificate depends on it."""
 
     asked: RowsRequest
-    columns: Sequence[str]
+    columns: Sequence[str] = ()
     """Names of the columns of the frame."""
     rows: int
     """How many rows are released."""
     secrets: tuple[Secret, ...]
     """The values of the secret that are protected here."""
-    kept: tuple[str, ...]
+    kept: tuple[str, ...] = ()
     """Names of the kept columns, and of the kept levels of an index."""
-    warnings: Sequence[PufferWarning]
+    warnings: Sequence[PufferWarning] = ()
     """What was seen of the order of the rows and of kept columns."""
     rows_per_secret: Mapping[Secret, int]
     """Rows of each protected secret in the table of the plan: no count of other rows is here, so none is published."""

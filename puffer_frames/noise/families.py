@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
@@ -9,12 +10,19 @@ from puffer_frames.errors import ArgumentError
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
+from puffer_frames.noise.stable import Stable
 
 NoiseArgument: TypeAlias = Literal["laplace", "gaussian"] | NoiseFamily
 
 LAPLACE, GAUSSIAN = Laplace(), Gaussian()
 WORDS: Mapping[str, NoiseFamily] = {noise.name: noise for noise in (LAPLACE, GAUSSIAN)}
 """Families with nothing else to choose than the scale."""
+
+
+def family_titled(title: str, /) -> NoiseFamily | None:
+    """The family that a certificate names, at scale 1; None for a title that is none of these."""
+    found = re.fullmatch(r"([\d.]+)-stable", title)
+    return Stable(alpha=float(found[1])) if found else next((n for n in WORDS.values() if n.title == title), None)
 
 
 def noise_family(noise: NoiseArgument, /, *, role: str = "noise") -> NoiseFamily:

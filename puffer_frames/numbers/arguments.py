@@ -62,6 +62,13 @@ def check_number(value: object, name: str, /) -> float:
     return as_float(cast(float, value))
 
 
+def check_kind(value: Any, kind: Any, name: str, /, *, rule: str, hint: str) -> Any:
+    """Return an object of a class, or of one of several; raise ArgumentTypeError for one of another."""
+    if not isinstance(value, kind):
+        raise ArgumentTypeError(name, rule=rule, got=f"a {type(value).__name__}", hint=hint)
+    return value
+
+
 def check_word(word: object, name: str, known: Sequence[str], /, *, hint: str = "") -> str:
     """Return one of the known words, the first of which is the default unless a hint says otherwise; raise
     ArgumentError for anything else.

@@ -15,7 +15,7 @@ from puffer_frames.errors import ArgumentError, ArgumentTypeError, PufferError, 
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.null_values import warn_of_unused, with_nulls
 from puffer_frames.frames.roles import Roles
-from puffer_frames.frames.table import Table, is_frame, library_of, open_table, small_frame
+from puffer_frames.frames.table import Table, frame_of, is_frame, library_of, open_table
 from puffer_frames.mechanisms.arguments import CalibrateArguments, Options, TableArguments, check_mechanism
 from puffer_frames.mechanisms.channel import mechanism as channels
 from puffer_frames.mechanisms.channel.fitted import Seen, roles_of
@@ -40,7 +40,7 @@ from puffer_frames.papers.catalogue import (
     TRANSLATION,
     UBM,
 )
-from puffer_frames.priors.prior import Prior
+from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.priors.summary import LevelCounts, Summary
 from puffer_frames.scales.beliefs import MANY_SECRETS, ONLY
 from puffer_frames.scales.columns import ANY_LAW
@@ -127,13 +127,7 @@ class Asked:
 
     @classmethod
     def of(cls, arguments: CompareArguments, /) -> Asked:
-        """Check the lists.
-
-        Raises
-        ------
-        ArgumentError, ArgumentTypeError
-            For an epsilon or a mechanism that is none, and for an empty list.
-        """
+        """Raises ArgumentError, ArgumentTypeError for an epsilon or a mechanism that is none, and for an empty list."""
         epsilons = _listed(arguments.epsilon, "epsilon")
         for epsilon in epsilons:
             Target.of(epsilon, arguments.delta)
@@ -175,11 +169,11 @@ class Asked:
 
     def calibrating(self, one: Alternative | None, /) -> CalibrateArguments:
         """The arguments of `calibrate` for an alternative; None for what all have in common."""
-        shared: dict[str, Any] = {name: getattr(self.arguments, name) for name in _SHARED}
-        if one is None:
-            return CalibrateArguments(**shared, epsilon=self.epsilons[0], allow_zero_noise=True)
-        own: dict[str, Any] = {"epsilon": one.epsilon, "beliefs": one.entries, "mechanism": one.options}
-        return CalibrateArguments(**shared, **own, allow_zero_noise=True)
+        asked: dict[str, Any] = {name: getattr(self.arguments, name) for name in _SHARED}
+        asked |= {"epsilon": self.epsilons[0], "allow_zero_noise": True}
+        if one is not None:
+            asked |= {"epsilon": one.epsilon, "beliefs": one.entries, "mechanism": one.options}
+        return CalibrateArguments(**asked)
 
 
 def _listed(entries: Any, name: str) -> tuple[Any, ...]:
@@ -258,10 +252,6 @@ def of_columns(asked: Asked, /, *, columns: int) -> Iterator[Alternative]:
                 yield Alternative(epsilon, ANY_LAW, ("empirical",), rows, BOUNDED.name)
         for rows in asked.tables:
             yield Alternative(epsilon, NETWORK, ("fitted",), rows, "sequential")
-
-
-NAMES = tuple(each.name for each in fields(ComparedRow))
-"""The columns of a comparison, in order."""
 
 
 def with_bounds(rows: list[ComparedRow], /) -> list[ComparedRow]:
@@ -373,8 +363,7 @@ def compare(frame: NativeFrame, arguments: CompareArguments, /) -> NativeFrame:
             got="words of which none applies to these columns",
             hint="Leave out mechanism and beliefs for all that there are.",
         )
-    ordered = _ordered(with_bounds(found))
-    return small_frame({name: [getattr(row, name) for row in ordered] for name in NAMES}, library=library_of(frame))
+    return frame_of(_ordered(with_bounds(found)), ComparedRow, library=library_of(frame))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -440,16 +429,10 @@ class Counted:
         return len({float(value) for values, _ in pairs for value in values[: MOST_NUMBERS + 1]})
 
     @property
-    def rows_in_all(self) -> int:
-        """Complete rows."""
+    def rows_per_secret(self) -> Mapping[Secret, int]:
+        """Complete rows of each value of the secret."""
         assert self.rows is not None
-        return sum(self.rows.rows_of_secrets(len(self.base.secret), given=self.base.given is not None).values())
-
-    @property
-    def secrets(self) -> int:
-        """Values of the secret."""
-        assert self.rows is not None
-        return len(self.rows.rows_of_secrets(len(self.base.secret), given=self.base.given is not None))
+        return self.rows.rows_of_secrets(len(self.base.secret), given=self.base.given is not None)
 
     def pairs(self, options: Channel, /) -> int:
         """How many levels and secrets a channel of one column would see together."""
@@ -509,8 +492,9 @@ def _tried(one: Alternative, counted: Counted) -> list[ComparedRow]:
     if not isinstance(options, Noise | Channel):
         return _of_table(one, counted, start)
     request = counted.request(one)
-    if one.rows.has("auto") and one.entries == ("fitted",) and counted.secrets > MANY_SECRETS:
-        return _failed(one, counted, f"models of {counted.secrets} secrets take long: name the theorem")
+    secrets = len(counted.rows_per_secret) if one.rows.has("auto") and one.entries == ("fitted",) else 0
+    if secrets > MANY_SECRETS:
+        return _failed(one, counted, f"models of {secrets} secrets take long: name the theorem")
     if isinstance(options, Channel):
         if counted.levels is None:
             raise ArgumentError("public", rule="one column for a channel", got="several", hint="Leave it out.")
@@ -559,8 +543,9 @@ def _told(one: Alternative, counted: Counted, start: float) -> ComparedRow:
 
 def _of_table(one: Alternative, counted: Counted, start: float) -> list[ComparedRow]:
     """The rows of a mechanism that reads the table by itself."""
-    if isinstance(one.options, Sequential) and not one.rows.named and counted.rows_in_all < noises.MANY_ROWS:
-        rule = f"of {noises.MANY_ROWS:,} rows or more"
+    few = noises.MANY_ROWS
+    if isinstance(one.options, Sequential) and not one.rows.named and sum(counted.rows_per_secret.values()) < few:
+        rule = f"of {few:,} rows or more"
         raise ArgumentError("the table", rule=rule, got="fewer", hint='Say mechanism="sequential".')
     request = Request.of(counted.asked.calibrating(one), counted.table)
     mechanism, found = read(counted.frame, request, None)

@@ -60,21 +60,9 @@ class ReleasedRows:
         """Options for a release of these rows: the key of their noise as `rng`.
 
         A repetition is no further release, and a ledger that has been told is not told again, unless of another data
-        set or batch. A release that fails is not remembered.
-
-        Parameters
-        ----------
-        plan : str
-            Which plan it is: two plans never share noise.
-        rows : RowsIdentity
-        fitted : RowsIdentity
-            The rows that the plan was made from.
-
-        Raises
-        ------
-        CalibrationError
-            For a row number that was released with another row, and for rows without numbers whose noise the order, or
-            what other copies have released, would decide.
+        set or batch. A release that fails is not remembered. Two plans never share noise; `fitted` are the rows that
+        this one was made from. Raises CalibrationError for a row number that was released with another row, and for
+        rows without numbers whose noise the order, or what other copies have released, would decide.
         """
         with self._lock:
             names = about if isinstance(about, Mapping) else {}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.special import gammainc, gammaincc
@@ -70,14 +70,8 @@ class Chain:
         one, request = self.certificate, plan.request
         first, repeats = self.links[0], request.repeats
         theirs = (one.secret, one.public, one.pairs, first["epsilon"], one.delta, first["scales"])
-        mine = (
-            request.secret,
-            request.public,
-            plan.protected_pairs,
-            request.target.epsilon,
-            request.target.delta,
-            plan.scales,
-        )
+        target = request.target
+        mine = (request.secret, request.public, plan.protected_pairs, target.epsilon, target.delta, plan.scales)
         units = (request.unit and request.unit.column, repeats.rows, repeats.releases)
         if theirs != mine or (one.unit, one.unit_rows, one.releases) != units or one.answers:
             raise _wrong("the release", "one of this plan", "one of another plan")
@@ -102,10 +96,7 @@ class Chain:
     def noise(self, values: Mapping[str, FloatArray], /) -> dict[str, FloatArray]:
         """The noise of the columns that have any, in units of their grids.
 
-        Raises
-        ------
-        CalibrationError
-            Where it is not noise of this scale: the rows stand in another order, or are other ones.
+        Raises CalibrationError where it is no noise of this scale: the rows stand in another order, or are other ones.
         """
         found: dict[str, FloatArray] = {}
         for name, scale in self.certificate.scales.items():
@@ -146,19 +137,8 @@ def _is_like(noise: FloatArray, values: FloatArray) -> bool:
     return min(map(float, tails)) > _RARE
 
 
-class _Planned(Protocol):
-    @property
-    def fitted(self) -> Any: ...
-
-    @property
-    def checksum(self) -> str: ...
-
-    @property
-    def left_out(self) -> tuple[str, ...]: ...
-
-
 def refine_release(
-    calibration: _Planned,
+    calibration: Any,
     frame: NativeFrame,
     released: NativeFrame,
     /,
@@ -293,9 +273,6 @@ def _rows(plan: FittedNoise, frame: NativeFrame, chain: Chain) -> tuple[RowsRequ
     asked = RowsRequest(
         roles=Roles.of(secret=request.secret, public=request.public, given=(), keep=kept, row_id=None),
         layout=RowOrder(index="keep" if len(kept) < len(chain.certificate.kept) else "drop"),
-        bounds={},
-        to_integers=False,
-        publish=(),
     )
     return asked, table.complete(request.counting(asked.roles), nulls=request.nulls, layout=asked.layout)
 
@@ -303,12 +280,8 @@ def _rows(plan: FittedNoise, frame: NativeFrame, chain: Chain) -> tuple[RowsRequ
 def _later(plan: FittedNoise, seen: RowsSeen, chain: Chain, epsilon: float) -> FittedNoise:
     """The same request at another epsilon, less what the grid of the first release costs beyond that of this one.
 
-    Raises
-    ------
-    ArgumentError
-        For an epsilon that is no larger.
-    CalibrationError
-        Where the noise of a column would not become less, or too little for that grid.
+    Raises ArgumentError for an epsilon that is no larger, and CalibrationError where the noise of a column would not
+    become less, or too little for that grid.
     """
     request, earlier = plan.request, chain.certificate
     target = Target.of(epsilon, request.target.delta)
@@ -373,15 +346,11 @@ def _about(certificate: Certificate, given: About) -> About:
 
 
 def _in_memory(frame: NativeFrame, what: str) -> LocalTable:
-    table = open_table(frame)
-    if not isinstance(table, LocalTable):
-        raise ArgumentTypeError(
-            what,
-            rule="a pandas or Polars DataFrame, or a PyArrow table",
-            got=f"a {type(frame).__module__.partition('.')[0]} {type(frame).__name__}",
-            hint="Only releases in memory can be refined.",
-        )
-    return table
+    if isinstance(table := open_table(frame), LocalTable):
+        return table
+    rule, hint = "a pandas or Polars DataFrame, or a PyArrow table", "Only releases in memory can be refined."
+    library = type(frame).__module__.partition(".")[0]
+    raise ArgumentTypeError(what, rule=rule, got=f"a {library} {type(frame).__name__}", hint=hint)
 
 
 def _order(got: str) -> CalibrationError:

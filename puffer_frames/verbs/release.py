@@ -11,7 +11,7 @@ from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError, KeptColumnWarning, PufferError, warn
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.null_values import codes_text, warn_of_unused, with_nulls
-from puffer_frames.frames.roles import Roles, RowOrder
+from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import CompleteRows, Table, is_frame, open_table
 from puffer_frames.mechanisms import registry
 from puffer_frames.mechanisms.file_checks import check_other_tables
@@ -102,22 +102,10 @@ def release_rows(
 ) -> NativeFrame:
     """Release rows that have been checked against the plan.
 
-    Parameters
-    ----------
-    fitted : Fitted
-    rows : CompleteRows
-    asked : RowsRequest
-    drawing : Drawing
-    frame : NativeFrame
-        The whole table, for the limit of a ledger.
-    rows_per_secret : mapping of secret to int
-        Of the rows that are released.
-    batch : Batch, optional
-        What may be said of other rows than those that the plan was made from.
-    unproved : sequence of str
-        Beliefs whose laws a plan from a file lacks.
+    `frame` is the whole table, for the limit of a ledger; `batch` is what may be said of other rows than those of the
+    plan, and `unproved` names the beliefs whose laws a plan from a file lacks.
     """
-    asked = asked.with_days(tuple(rows.dates))
+    asked = replace(asked, days=tuple(rows.dates))
     warn_of_release(open_table(frame).metadata())
     check_refinable(fitted, rows, asked)
     key = drawing.key()
@@ -154,19 +142,11 @@ def rehearse(fitted: Fitted[Any], /) -> None:
     """All of a release but its rows: for a plan from a file, of which this may fail where its parts do not agree."""
     request = fitted.request
     roles = Roles.of(secret=request.secret, public=request.public, given=request.given_columns)
-    asked = RowsRequest(roles=roles, layout=RowOrder(), bounds={}, to_integers=False, publish=(), seeded=True)
+    asked = RowsRequest(roles=roles, seeded=True)
     for draw in fitted.draws(asked, ReleaseKey.of(0)):
         draw.prepared()
-    release = Release(
-        asked=asked,
-        columns=(),
-        rows=fitted.rows,
-        secrets=fitted.secrets,
-        kept=(),
-        warnings=[],
-        rows_per_secret=fitted.protected_rows(),
-    )
-    fitted.certificate(release)
+    rows, secrets = fitted.protected_rows(), fitted.secrets
+    fitted.certificate(Release(asked=asked, rows=fitted.rows, secrets=secrets, rows_per_secret=rows))
 
 
 @releases(PrivatizeArguments)

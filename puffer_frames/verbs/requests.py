@@ -306,13 +306,7 @@ class Drawing:
         return ReleaseKey.of(self.rng)
 
     def reserve(self, certificate: Certificate, frame: NativeFrame, /) -> Reserved:
-        """Write a release of a frame into the ledger, if there is one, before the noise is drawn.
-
-        Raises
-        ------
-        LedgerError
-            Where it is beyond the limit.
-        """
+        """Write a release into the ledger, if there is one, before the noise is drawn; raises as `Ledger.reserve`."""
         return Reserved.of(self.ledger, certificate.said(self.about), frame)
 
 
@@ -322,10 +316,7 @@ Arguments = TypeVar("Arguments", bound=TableArguments)
 def with_names(arguments: Arguments, frame: NativeFrame, labels: Sequence[Name], /) -> Arguments:
     """The arguments with names of columns in place of selections, and of the rest.
 
-    Raises
-    ------
-    ColumnNotFoundError, ArgumentError, ArgumentTypeError
-        For what selects no column of this frame, and where there is no rest.
+    Raises ColumnNotFoundError, ArgumentError, ArgumentTypeError for what selects no column, and where there is no rest.
     """
     layout = check_layout(getattr(arguments, "layout", None))
     roles = {"secret": arguments.secret, "given": arguments.given, "keep": layout.keep, "public": arguments.public}

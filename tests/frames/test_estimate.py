@@ -31,7 +31,7 @@ from puffer_frames import (
 )
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, UncoveredFrameError
 from puffer_frames.verbs.estimating.estimated import Estimate
-from puffer_frames.verbs.estimating.laws import Unfolding, quantiles_of
+from puffer_frames.verbs.estimating.laws import Unfolding
 from puffer_frames.verbs.estimating.released_columns import NoisyColumn
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
@@ -172,7 +172,7 @@ def test_intervals_of_quantiles_near_their_refusal():
         )
         asked = Unfolding.of(support=1, resamples=40, rng=0, population=False)
         try:
-            found = quantiles_of(column, np.array([0.1, 0.9]), asked)
+            found = asked.law(column).quantiles(np.array([0.1, 0.9]))
         except PufferError:
             continue
         parts = {"what": "", "standard_error": 2.0, "labels": {}, "rows": 2000, "target": "table", "library": "pandas"}

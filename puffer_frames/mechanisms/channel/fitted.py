@@ -166,7 +166,6 @@ class ChannelFit(Fitted[Seen]):
     channel: FoundChannel
     rows_per_secret: Mapping[Secret, int]
     rows: int
-    """Rows of the table, complete ones."""
     observed: Verification
     """The loss under the observed frequencies."""
     population: Verification

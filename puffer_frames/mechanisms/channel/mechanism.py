@@ -179,7 +179,6 @@ class FittedChannel(ChannelFit):
 
     @property
     def channels(self) -> Mapping[str, FoundChannel]:
-        """The channel of the released column: `inputs`, `outputs`, `matrix`, `weights` and its errors."""
         return {self.name: self.channel}
 
     @property
@@ -291,7 +290,6 @@ class FittedChannel(ChannelFit):
         return self.keyed(key)
 
     def certificate(self, release: Release, /) -> Certificate:
-        """The certificate of a release through a channel, its values not known yet."""
         request = self.request
         return release.certificate(
             self,

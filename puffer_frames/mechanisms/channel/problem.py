@@ -317,13 +317,7 @@ class InputColumn:
 
 
 def label_column(
-    name: str,
-    found: LevelCounts,
-    options: Channel,
-    /,
-    *,
-    declared: Sequence[Level] | None,
-    merge_rare: int | None,
+    name: str, found: LevelCounts, options: Channel, /, *, declared: Sequence[Level] | None, merge_rare: int | None
 ) -> InputColumn:
     """A column of labels.
 

@@ -307,8 +307,7 @@ class _Program:
                 self._star(laws, means)
             else:
                 for one, other in self.problem.ordered_pairs(laws):
-                    most, least = self.most(laws, one, means), self.least(laws, other, means, -self._odds)
-                    self.rows.add([*most, *least])
+                    self.rows.add([*self.end(laws, one, means[one]), *self.end(laws, other, means[other], -self._odds)])
 
     def _named(self, entries: list[_Entries]) -> NDArray[np.intp]:
         """Further variables that are these sums."""
@@ -359,24 +358,12 @@ class _Program:
         found: list[_Entries] = [(self.cells.T, shares[None, :])]
         return found if self.low is None else [*found, (self.low, 1.0)]
 
-    def most(
-        self, laws: Laws, secret: Secret, means: Mapping[Secret, NDArray[np.intp]], times: float = 1.0
-    ) -> list[_Entries]:
-        """The largest probability of each output under the laws around that of a secret; `means` are their own."""
-        high, low = self.highs.get(secret, self.high), self.lows.get(secret, self.low)
-        return self._mixed(laws[secret], means[secret], times, own=high, other=low)
-
-    def least(
-        self, laws: Laws, secret: Secret, means: Mapping[Secret, NDArray[np.intp]], times: float = 1.0
-    ) -> list[_Entries]:
-        """The smallest one."""
-        high, low = self.highs.get(secret, self.high), self.lows.get(secret, self.low)
-        return self._mixed(laws[secret], means[secret], times, own=low, other=high)
-
-    @staticmethod
-    def _mixed(
-        law: Law, mean: NDArray[np.intp], times: float, *, own: NDArray[np.intp] | None, other: NDArray[np.intp] | None
-    ) -> list[_Entries]:
+    def end(self, laws: Laws, secret: Secret, mean: NDArray[np.intp], times: float = 1.0) -> list[_Entries]:
+        """The largest probability of each output under the laws around that of a secret, which has this mean; of a
+        negative number of times the smallest.
+        """
+        law, own, other = laws[secret], self.highs.get(secret, self.high), self.lows.get(secret, self.low)
+        own, other = (other, own) if times < 0 else (own, other)
         found: list[_Entries] = [(mean, times * float(1 - law.replaced))]
         if own is not None and law.is_widened:
             found.append((own, times * float(law.replaced + law.moved)))
@@ -388,15 +375,15 @@ class _Program:
         """Between m and e^epsilon m for every secret."""
         middle = self.more()
         for secret in laws:
-            self.rows.add([(middle, 1.0), *self.least(laws, secret, means, -1.0)])
-            self.rows.add([(middle, -self._odds), *self.most(laws, secret, means)])
+            self.rows.add([(middle, 1.0), *self.end(laws, secret, means[secret], -1.0)])
+            self.rows.add([(middle, -self._odds), *self.end(laws, secret, means[secret])])
 
     def _sticks(self, laws: Laws, means: Mapping[Secret, NDArray[np.intp]]) -> None:
         """What exceeds e^epsilon times the other adds up to at most delta."""
         for one, other in self.problem.ordered_pairs(laws):
             slack = self.more()
-            most, least = self.most(laws, one, means), self.least(laws, other, means, -self._odds)
-            self.rows.add([(slack, -1.0), *most, *least])
+            ends = *self.end(laws, one, means[one]), *self.end(laws, other, means[other], -self._odds)
+            self.rows.add([(slack, -1.0), *ends])
             self.rows.add([(slack[None, :], 1.0)], bound=self.problem.target.delta)
 
 

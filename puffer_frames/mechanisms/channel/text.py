@@ -232,13 +232,8 @@ def channel_rows(plan: ChannelFit, compared: Compared | None, /) -> Rows:
         ("unchanged", f"a {'cell' if plan.column.in_cells else 'level'} with probability {channel.unchanged:.4g}"),
     ]
     if compared is not None:
-        rows.append(
-            (
-                "noise instead",
-                f"a mean absolute error of {compared.noise:.6g}, after remap {compared.remap:.6g}; it does not "
-                "withstand other laws as the channel does",
-            )
-        )
+        noise = f"a mean absolute error of {compared.noise:.6g}, after remap {compared.remap:.6g}"
+        rows.append(("noise instead", f"{noise}; it does not withstand other laws as the channel does"))
     rows += [(f"{name} belief", f"{each.words}: proved in integers") for name, each in plan.beliefs.items()]
     rows.append(("loss", _loss_text(plan)))
     rows.append(("rows", rows_text(plan.rows_per_secret)))

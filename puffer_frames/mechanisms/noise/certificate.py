@@ -35,14 +35,19 @@ from puffer_frames.scales.strata import StrataChoices
 
 def release_certificate(plan: NoiseFit, release: Release, /, **refined: Any) -> Certificate:
     """The certificate of a release, its values not known yet; `refined` are further facts of a refinement."""
-    facts = ReleaseFacts(plan, release, **refined)
+    facts, request = ReleaseFacts(plan, release, **refined), plan.request
+    parts = (_assumed, _composition, _cautions, _losses, _wider, _kept_and_dropped, _done)
     return release.certificate(
         plan,
-        statements=release_statements(facts),
+        statements=tuple(statement for part in parts for statement in part(facts)),
         whose=_whose(plan),
         facts=facts.stated,
-        **_of_noise(plan, seeded=release.asked.seeded, other_rows=release.batch is not None),
-        **_of_rows(plan),
+        **_of_noise(facts),
+        unit=None if request.unit is None else request.unit.column,
+        unit_rows=request.repeats.rows,
+        releases=request.repeats.releases,
+        strata=_strata_scales(plan.strata, plan.levels),
+        channels=_responses_said(plan),
         processed=_processed(plan, release.asked),
         wider=wider_losses(facts),
         beliefs=tuple(dict.fromkeys(belief for choice in plan.choices.values() for belief in choice.beliefs)),
@@ -50,40 +55,23 @@ def release_certificate(plan: NoiseFit, release: Release, /, **refined: Any) -> 
     )
 
 
-def _of_noise(plan: NoiseFit, *, seeded: bool, other_rows: bool) -> dict[str, Any]:
+def _of_noise(facts: ReleaseFacts) -> dict[str, Any]:
     """Fields that follow from the scales; a column of labels has none."""
+    plan = facts.plan
     fields = of_choices(
         plan.choices,
         plan.request.target,
         noises={name: plan.noise(scale) for name, scale in plan.all_scales.items()},
         family=plan.request.noise.title,
         calibration=plan.calibration,
-        seeded=seeded,
+        seeded=facts.release.asked.seeded,
     )
-    fields["adds_up"] &= not (_is_of_a_draw(plan) or other_rows)
+    fields["adds_up"] &= not facts.of_a_draw and facts.batch is None
     if plan.strata is not None:
         fields["expected_error"] = plan.expected_error
     for name in ("scales", "published_scales", "expected_error") if plan.levels else ():
         fields[name] = {column: value for column, value in fields[name].items() if column not in plan.levels}
     return fields
-
-
-def _of_rows(plan: NoiseFit) -> dict[str, Any]:
-    """Fields about units, planned releases, strata and labels."""
-    request = plan.request
-    return {
-        "unit": None if request.unit is None else request.unit.column,
-        "unit_rows": request.repeats.rows,
-        "releases": request.repeats.releases,
-        "strata": _strata_scales(plan.strata, plan.levels),
-        "channels": _responses_said(plan),
-    }
-
-
-def _is_of_a_draw(plan: NoiseFit) -> bool:
-    """Whether the guarantee rests on the law of some rows of each unit, of which another release may use others."""
-    unit = plan.request.unit
-    return unit is not None and unit.over == "sample" and unit.rows != "any"
 
 
 def _whose(plan: NoiseFit) -> str:
@@ -144,17 +132,14 @@ class ReleaseFacts:
 
     @property
     def choices(self) -> Mapping[str, Choice]:
-        """The scale and why, per column."""
         return self.plan.choices
 
     @property
     def request(self) -> Request:
-        """What the plan was asked for."""
         return self.plan.request
 
     @property
     def batch(self) -> Batch | None:
-        """What was measured on other rows than those that the plan was made from."""
         return self.release.batch
 
     @property
@@ -164,13 +149,17 @@ class ReleaseFacts:
 
     @property
     def repeats(self) -> Repeats:
-        """How many rows of a unit and how many releases the guarantee is for."""
         return self.request.repeats
 
     @property
     def sampled(self) -> bool:
         """Whether rows of units beyond those were left out."""
         return self.request.unit is not None and self.request.unit.over == "sample"
+
+    @property
+    def of_a_draw(self) -> bool:
+        """Whether the guarantee rests on the law of some rows of each unit, of which another release may use others."""
+        return self.sampled and self.repeats.assumed != "any"
 
     @property
     def several(self) -> bool:
@@ -238,12 +227,6 @@ class ReleaseFacts:
             order_assumed=bool(self.refines) and not self.order_noted,
             useless=tuple(self.plan.useless_columns()),
         )
-
-
-def release_statements(facts: ReleaseFacts, /) -> tuple[Statement, ...]:
-    """What the guarantee of a release rests on and leaves out."""
-    parts = (_assumed, _composition, _cautions, _losses, _wider, _kept_and_dropped, _done)
-    return tuple(statement for part in parts for statement in part(facts))
 
 
 def _assumed(facts: ReleaseFacts) -> Iterator[Statement]:
@@ -317,8 +300,7 @@ def _range_text(facts: ReleaseFacts) -> str:
 
 def _again(facts: ReleaseFacts, *, what: str, whose: str) -> Iterator[Statement]:
     """What is known of several releases of the same rows."""
-    of_a_draw = facts.sampled and facts.repeats.assumed != "any"  # another release may use other rows of a unit
-    adds_up = (facts.coupled or all(choice.adds_up for choice in facts.choices.values())) and not of_a_draw
+    adds_up = (facts.coupled or all(choice.adds_up for choice in facts.choices.values())) and not facts.of_a_draw
     again, other = facts.repeats.releases > 1, facts.batch is not None
     planned = again and not (other and facts.stated.exceeds)  # of other rows, all planned releases were measured
     if other and (again or adds_up):

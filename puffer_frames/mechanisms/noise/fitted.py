@@ -51,15 +51,12 @@ class NoiseFit(Fitted[RowsSeen]):
 
     request: Request
     pairs: Pairs
-    """"all", or the protected pairs of secrets."""
     choices: Mapping[str, Choice]
     """The scale and why, per column; of strata the largest ones."""
     strata: StrataChoices | None
     """The same per stratum, where the guarantee conditions on columns."""
     rows_per_secret: Mapping[Secret, int]
-    """Rows of each secret."""
     rows: int
-    """Rows of the table, complete ones."""
     levels: Mapping[str, tuple[Level, ...]]
     """The levels of columns of labels, where several columns are released together."""
     remaps: Mapping[str, Remap] = field()  # without it the property of the base class would be its default

@@ -31,8 +31,8 @@ from puffer_frames.mechanisms.noise.drift import (
 )
 from puffer_frames.mechanisms.noise.fitted import LAWS, NoiseFit, choices_of, lean, spread_of, whole
 from puffer_frames.mechanisms.noise.options import Noise
-from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, read_rows, with_labels, with_units
-from puffer_frames.mechanisms.noise.text import plan_figures, plan_rows
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_labels, with_merged, with_tables, with_units
+from puffer_frames.mechanisms.noise.text import plan_figures, plan_rows, verdict_of
 from puffer_frames.mechanisms.request import Request, RowsRequest, check_given, is_joint
 from puffer_frames.mechanisms.seam import (
     ADDS_UP,
@@ -52,7 +52,6 @@ from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.arguments import Target
-from puffer_frames.numbers.presentation import Rows
 from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
@@ -117,13 +116,7 @@ class FittedNoise(NoiseFit):
 
     @property
     def scale(self) -> float:
-        """The scale, where one column is released.
-
-        Raises
-        ------
-        ArgumentError
-            Where there are several, as for the other attributes of a single column: use `scales` or `choices`.
-        """
+        """The scale, where one column is released; raises ArgumentError where there are several, as `choice`."""
         return self.choice.scale
 
     @property
@@ -143,7 +136,7 @@ class FittedNoise(NoiseFit):
         """Name of the theorem."""
         return next(iter(self.choices.values())).theorem.name
 
-    figures, certificate, lean = plan_figures, release_certificate, lean
+    text, figures, certificate, lean = plan_rows, plan_figures, release_certificate, lean
     measure, curve, deltas, loss_given = measure_rows, curve_of, deltas_of, losses_given
 
     # fields of `Choice`, where one column is released
@@ -204,9 +197,6 @@ class FittedNoise(NoiseFit):
             return False
         return self.request.one_draw
 
-    def text(self, compared: Compared | None, /) -> Rows:
-        return plan_rows(self)
-
     def compared_rows(self, told: ComparedRow, spreads: Mapping[str, Spread], seen: RowsSeen, /) -> list[ComparedRow]:
         """Of each column; `told` names a theorem where it has a condition for this belief."""
         noise, together = self.request.noise, all(choice.adds_up for choice in self.choices.values())
@@ -221,7 +211,7 @@ class FittedNoise(NoiseFit):
                 theorem=choice.theorem.name if told.theorem else "",
                 column=name,
                 published_scale=math.nan if not published or choice.published_scale is None else choice.published_scale,
-                verdict=_verdict(choice, judged) if published else told.verdict,
+                verdict=verdict_of(choice, judged) if published else told.verdict,
                 scale=choice.scale if name in self.scales else math.nan,
                 error=errors[name],
                 loss_reader=0.0,
@@ -345,13 +335,24 @@ class NoiseMechanism(Mechanism[RowsSeen]):
     def takes(self, request: Request, table: Table, /) -> Request:
         """Numbers, and labels beside them."""
         if not any(table.kind_of(name) == "labels" for name in request.public):
-            _refuse_levels(request)
+            hint = 'Write mechanism="channel".'  # only a channel knows of levels
+            if request.nulls == "level":
+                raise ArgumentError("nulls", rule="given with a channel", got="level", hint=hint)
+            if request.declared:
+                raise ArgumentError("domain", rule="(low, high) beside noise", got="a list of levels", hint=hint)
         return with_labels(request, table)
 
     def read(
         self, request: Request, frame: NativeFrame, table: Table, asked: RowsRequest | None, /
     ) -> Reading[RowsSeen]:
-        return read_rows(request, frame, table, asked)
+        """Count the rows by value, or whole rows."""
+        request, frame, table = with_merged(request, frame, table)
+        request = with_units(with_tables(request), table)
+        roles, layout = (request.roles(), None) if asked is None else (request.counting(asked.roles), asked.layout)
+        rows = table.complete(roles, nulls=request.nulls, layout=layout)
+        seen = RowsSeen.of(rows, request)
+        warn_of_moved(rows, seen.summaries, request.domain)
+        return Reading(request=request, frame=frame, table=table, rows=rows, seen=seen)
 
     def fit(self, request: Request, seen: RowsSeen, /) -> FittedNoise:
         return FittedNoise.of(request, seen)
@@ -370,15 +371,6 @@ def noise_instead(request: Request, summary: Summary, /, *, pairs: Pairs, secret
         return Compared(noise=0.0, remap=0.0)
     noise = request.noise.at(choice.scale)
     return Compared(noise=noise.expected_absolute_error, remap=Remap.pooled(summary, noise).expected_error)
-
-
-def _refuse_levels(request: Request) -> None:
-    """What only a channel knows of."""
-    hint = 'Write mechanism="channel".'
-    if request.nulls == "level":
-        raise ArgumentError("nulls", rule="given with a channel", got="level", hint=hint)
-    if request.declared:
-        raise ArgumentError("domain", rule="(low, high) beside noise", got="a list of levels", hint=hint)
 
 
 _FEWEST, _HALF, _THIRD = 50, 0.5, 1 / 3
@@ -440,15 +432,6 @@ def _channel_error(plan: NoiseFit, *, most: float = math.inf) -> float:
     """The error of a channel of a few cells in place of the noise; infinite where its values are of no use."""
     (summary,) = plan.summaries.values()
     return error_in_few_cells(summary, plan.request.target, pairs=plan.pairs, most=most)
-
-
-def _verdict(choice: Choice, target: Target) -> str:
-    """What the engine says of a published scale, under the priors that its theorem assumes."""
-    if choice.published_scale is None or choice.published_loss is None:
-        return "not available"
-    if choice.published_loss.refutes(target):
-        return "refuted"
-    return "sound" if choice.published_loss.confirms(target) else "sound up to rounding"
 
 
 def _compared_losses(plan: FittedNoise, choice: Choice) -> dict[str, Any]:

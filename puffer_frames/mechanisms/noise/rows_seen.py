@@ -17,14 +17,13 @@ from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.summary import least_width, most_filled, sort_key, width_of_few
 from puffer_frames.frames.table import CompleteRows, Table, open_table
 from puffer_frames.frames.units import UnitSizes
-from puffer_frames.mechanisms.request import Found, Request, RowsRequest, is_joint, with_other_tables
-from puffer_frames.mechanisms.seam import Reading
+from puffer_frames.mechanisms.request import Found, Request, is_joint, with_other_tables
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import by_column, check_pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import OTHER, JointCounts, Summary, labelled, of_levels
-from puffer_frames.scales.cautions import warn_of_moved, warn_of_one_stratum, warn_of_width
+from puffer_frames.scales.cautions import warn_of_one_stratum, warn_of_width
 from puffer_frames.scales.strata import Stratum
 
 
@@ -138,8 +137,7 @@ class RowsSeen:
         if request.labels:
             return cls._with_labels(rows, request, domain)
         seen = cls(
-            summaries=rows.summaries(domain),
-            finer=lambda name, width: rows.finer(name, width, domain.get(name)),
+            summaries=rows.summaries(domain), finer=lambda name, width: rows.finer(name, width, domain.get(name))
         )
         return seen.with_joint(rows, request, domain) if joint else seen
 
@@ -237,7 +235,7 @@ class RowsSeen:
     def by_stratum(self, own: int, /) -> dict[Stratum, RowsSeen]:
         """The rows of each stratum: the secrets are counted with the given columns after `own` of their own."""
         strata: dict[Stratum, dict[tuple[Any, ...], Secret]] = {}
-        for key in self._keys():
+        for key in cast(list[tuple[Any, ...]], list(self.rows_per_secret)):
             strata.setdefault(key[own:], {})[key] = _own(key, own)
         return {z: self._only(strata[z]) for z in sorted(strata, key=sort_key)}
 
@@ -249,9 +247,6 @@ class RowsSeen:
             summaries={name: Summary.merged([part.summaries[name] for part in parts]) for name in parts[0].summaries},
             joint=JointCounts.merged(joint) if joint else None,
         )
-
-    def _keys(self) -> list[tuple[Any, ...]]:
-        return cast(list[tuple[Any, ...]], list(self.rows_per_secret))
 
     def _only(self, secrets: Mapping[Any, Secret]) -> RowsSeen:
         """The rows of some secrets, under other names."""
@@ -386,14 +381,3 @@ def _counted(frame: NativeFrame, request: Request) -> Found:
     if len(request.public) > 1:
         return rows.joint_counts(request.domain, {})
     return rows.summaries(request.domain)[request.public[0]]
-
-
-def read_rows(request: Request, frame: NativeFrame, table: Table, asked: RowsRequest | None, /) -> Reading[RowsSeen]:
-    """Count the rows by value, or whole rows."""
-    request, frame, table = with_merged(request, frame, table)
-    request = with_units(with_tables(request), table)
-    roles, layout = (request.roles(), None) if asked is None else (request.counting(asked.roles), asked.layout)
-    rows = table.complete(roles, nulls=request.nulls, layout=layout)
-    seen = RowsSeen.of(rows, request)
-    warn_of_moved(rows, seen.summaries, request.domain)
-    return Reading(request=request, frame=frame, table=table, rows=rows, seen=seen)

@@ -9,6 +9,7 @@ from puffer_frames.mechanisms.noise.drift import target_of
 from puffer_frames.mechanisms.noise.fitted import NoiseFit, spread_of
 from puffer_frames.mechanisms.seam import PlanFigures, rows_text
 from puffer_frames.noise.channel import changed_share
+from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import (
     Rows,
     aligned,
@@ -31,11 +32,8 @@ _MOST_SHOWN = 30
 def strata_rows(plan: NoiseFit, strata: StrataChoices, /) -> Rows:
     """Labels and texts, in order."""
     given = shown_names(strata.given)
-    alone = (
-        "any amount: some stratum lacks a secret"
-        if math.isinf(strata.alone)
-        else f"pure loss {upper_text(strata.alone)}"
-    )
+    lacking = "any amount: some stratum lacks a secret"
+    alone = lacking if math.isinf(strata.alone) else f"pure loss {upper_text(strata.alone)}"
     rows = [
         ("given", f"{given}, released as they are; the guarantee is beyond what they tell by themselves ({alone})"),
         ("strata", _table(plan, strata)),
@@ -54,14 +52,9 @@ def strata_rows(plan: NoiseFit, strata: StrataChoices, /) -> Rows:
             rows.append((f"model of {shown(name)}", _refuted_text(plan, choice)))
         if not plan.is_joint:
             rows += _loss_rows(plan, choice, of=shown(name))
-    return [
-        *rows,
-        *(
-            _loss_rows(plan, next(iter(plan.choices.values())), of="a unit" if plan.request.unit else "a row")
-            if plan.is_joint
-            else []
-        ),
-    ]
+    if plan.is_joint:
+        rows += _loss_rows(plan, next(iter(plan.choices.values())), of="a unit" if plan.request.unit else "a row")
+    return rows
 
 
 def _loss_rows(plan: NoiseFit, choice: Choice, *, of: str) -> Rows:
@@ -100,7 +93,7 @@ def _cell(plan: NoiseFit, name: str, choice: Choice) -> str:
 _SHOWN_SECRETS = 12
 
 
-def plan_rows(plan: NoiseFit, /) -> Rows:
+def plan_rows(plan: NoiseFit, _: object = None, /) -> Rows:
     """Labels and texts, in order."""
     rows = [
         ("pairs", pairs_text(plan.pairs, apart=plan.request.apart)),
@@ -175,11 +168,8 @@ def _column_rows(plan: NoiseFit, name: str, choice: Choice) -> list[tuple[str, s
     ratio = f", {published / scale:.2f} times smaller than published" if published and 0 < scale < published else ""
     theorem, pair = choice.theorem, choice.worst_pair
     listed = " in the rows of the listed secrets" if plan.lists_some else ""
-    ranges = (
-        f"; the range is that{listed}"
-        if plan.lists_some and theorem is BOUNDED and name not in plan.request.domain
-        else ""
-    )
+    learned = theorem is BOUNDED and name not in plan.request.domain
+    ranges = f"; the range is that{listed}" if plan.lists_some and learned else ""
     spread, constant = spread_of(choice.empirical, plan.rows_per_secret)
     error, of_noise = plan.expected_error[name], f"mean absolute {plan.request.noise.title} noise"
     useless = ". The noise is larger than that error: single values are of no use" if error > constant else ""
@@ -223,10 +213,8 @@ def _column_rows(plan: NoiseFit, name: str, choice: Choice) -> list[tuple[str, s
 
 def _refuted_text(plan: NoiseFit, choice: Choice) -> str:
     """That the table refutes the fitted model which decides the scale, and how much noise the model costs."""
-    text, exact = (
-        "the table refutes it (Kolmogorov-Smirnov, 95 %), and it decides the scale",
-        plan.calibration == "exact",
-    )
+    text = "the table refutes it (Kolmogorov-Smirnov, 95 %), and it decides the scale"
+    exact = plan.calibration == "exact"
     observed = choice.scale_per_belief.get("empirical")
     if plan.strata is not None and not plan.strata.one_scale:
         text += " of some strata"
@@ -250,14 +238,11 @@ def _remap_rows(plan: NoiseFit, name: str, choice: Choice) -> list[tuple[str, st
     if remap is None:
         return []
     kinds = "cells" if any(prior.radius for prior in choice.empirical.values()) else "values"
-    return [
-        (
-            "remap",
-            f"a mean absolute error of {remap.expected_error:.6g}, {plan.error_of(choice.scale):.6g} without it; a "
-            f"value is unchanged with probability {remap.unchanged:.4g}; {remap.values.size:,} of "
-            f"{remap.values_before:,} {kinds} can be released",
-        )
-    ]
+    text = (
+        f"a mean absolute error of {remap.expected_error:.6g}, {plan.error_of(choice.scale):.6g} without it; a value "
+    )
+    text += f"is unchanged with probability {remap.unchanged:.4g}; {remap.values.size:,} of {remap.values_before:,} "
+    return [("remap", f"{text}{kinds} can be released")]
 
 
 def _wider_text(plan: NoiseFit, choice: Choice) -> str:
@@ -291,15 +276,22 @@ def _observed_text(plan: NoiseFit, choice: Choice) -> str:
     return loss if confirmed else f"{loss}: MORE than was asked for; the guarantee is under the beliefs above alone"
 
 
+def verdict_of(choice: Choice, target: Target, /) -> str:
+    """What the engine says of a published scale, under the priors that its theorem assumes."""
+    if choice.published_scale is None or choice.published_loss is None:
+        return "not available"
+    if choice.published_loss.refutes(target):
+        return "refuted"
+    return "sound" if choice.published_loss.confirms(target) else "sound up to rounding"
+
+
 def _published_text(plan: NoiseFit, choice: Choice) -> str:
     if choice.published_scale is None or choice.published_loss is None:
         return "none: the theorem has no condition for this noise and delta"
     repeats = plan.request.repeats
-    target = target_of(plan).share(repeats.measured)  # of the theorem's scale the loss is that of one row
-    refuted = choice.published_loss.refutes(target)
     loss = _loss_text(plan, choice.published_loss) + " (of one row)" * repeats.composed
-    confirmed = choice.published_loss.confirms(target)
-    verdict = "NOT private" if refuted else "sound" if confirmed else "sound up to rounding"
+    # of the theorem's scale the loss is that of one row
+    verdict = verdict_of(choice, target_of(plan).share(repeats.measured)).replace("refuted", "NOT private")
     published_for = plan.request.noise == PUBLISHED_FOR
     condition = choice.theorem.condition if published_for else "for a shift by the largest distance of two priors"
     asked = f"{choice.published_scale:.6g} ({condition})"
@@ -324,12 +316,6 @@ def plan_figures(plan: NoiseFit, /) -> PlanFigures:
     return PlanFigures(errors=plan.column_errors(), losses=tuple(_losses(plan)))
 
 
-def _of_unit(plan: NoiseFit, found: Verification, *, any_law: bool) -> float:
-    """What is lost of all rows of a unit, where a plan has units, as it was asked for."""
-    delta = plan.request.target.delta
-    return plan.request.repeats.of_unit(found.loss(delta=delta).upper, any_law=any_law, delta=delta)
-
-
 def _losses(plan: NoiseFit) -> list[tuple[str, float, str]]:
     """The largest loss of any column, under each kind of law."""
     if plan.strata is not None:
@@ -343,7 +329,8 @@ def _losses(plan: NoiseFit) -> list[tuple[str, float, str]]:
     }
     rows = []
     for laws, found in kinds.items():
-        known = [_of_unit(plan, one, any_law=laws.startswith("any law")) for one in found if one is not None]
+        any_law, known = laws.startswith("any law"), [one.loss(delta=delta).upper for one in found if one is not None]
+        known = [plan.request.repeats.of_unit(loss, any_law=any_law, delta=delta) for loss in known]
         if known and len(known) == len(found) and not any(map(math.isnan, known)):
             rows.append((laws + alone, *at_most(max(known))))
     if plan.is_joint and not delta:

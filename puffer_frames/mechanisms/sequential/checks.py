@@ -8,16 +8,8 @@ from itertools import chain
 import numpy as np
 
 from puffer_frames.mechanisms.file_checks import check_request, check_secrets, require
-from puffer_frames.mechanisms.sequential.columns import (
-    TableColumn,
-)
-from puffer_frames.mechanisms.sequential.fitted import (
-    LEAST_SHARE,
-    TableFit,
-    below,
-    keeps_caps,
-    reserve_of,
-)
+from puffer_frames.mechanisms.sequential.columns import TableColumn
+from puffer_frames.mechanisms.sequential.fitted import LEAST_SHARE, TableFit, below, keeps_caps, reserve_of
 from puffer_frames.mechanisms.sequential.law import NetworkLaw
 from puffer_frames.mechanisms.sequential.options import Sequential
 from puffer_frames.mechanisms.sequential.release import Step, Whole

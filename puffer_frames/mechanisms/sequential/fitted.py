@@ -120,11 +120,7 @@ def make_plan(
             most = next((few for inputs, few in _MOST_CONTEXTS if size * rows.groups > inputs), contexts)
             centres, own = _contexts(found, min(contexts, most), rng)
             asked = Asked(
-                most=share * epsilon,
-                reader_cap=caps[column],
-                cap=cap,
-                cost=1 - np.eye(size),
-                preserve=preserve,
+                most=share * epsilon, reader_cap=caps[column], cap=cap, cost=1 - np.eye(size), preserve=preserve
             )
             means = [simulation.means(found, np.flatnonzero(own == context)) for context in range(len(centres))]
             tables = np.stack(each_of(means, partial(base_table, asked=asked), large=size > _FEW_LEVELS))

@@ -201,14 +201,8 @@ def other_beliefs(
             both = np.isin(secrets, (s, t))
             tails.append(np.quantile(np.abs(logs[s] - logs[t])[both], 0.99))
             aucs.append(_auc(secrets[both] == s, (logs[s] - logs[t])[both]))
-        found.append(
-            OtherBelief(
-                name=name,
-                delta=float(max(deltas)),
-                tail=round(float(max(tails)), _DIGITS),
-                auc=round(float(max(aucs)), _DIGITS),
-            )
-        )
+        delta, tail, auc = (float(max(each)) for each in (deltas, tails, aucs))
+        found.append(OtherBelief(name=name, delta=delta, tail=round(tail, _DIGITS), auc=round(auc, _DIGITS)))
     return tuple(found)
 
 

@@ -27,7 +27,6 @@ from puffer_frames.mechanisms.seam import (
     NO_RULE,
     SHIFTED,
     ColumnError,
-    Compared,
     ComparedRow,
     Fitted,
     Mechanism,
@@ -93,13 +92,11 @@ SOURCE = "channels in contexts of what was released, lifted to epsilon: docs/the
 
 def table_certificate(plan: TableFit, release: Release, /) -> Certificate:
     """The certificate of a release of a whole table, its values not known yet."""
-    request = plan.request
-    statements = tuple(_statements(plan, release))
-    epsilon = request.target.epsilon
+    request, epsilon = plan.request, plan.request.target.epsilon
     proved = Verification.proved(pure=epsilon, delta=0.0, epsilon=epsilon)
     return release.certificate(
         plan,
-        statements=statements,
+        statements=tuple(_statements(plan, release)),
         facts=replace(release.facts(plan), prepared=("clipped",) if request.domain else ()),
         beliefs=plan.beliefs,
         theorem="sequential",
@@ -244,9 +241,9 @@ _MUCH = 0.25
 """A column of which more is changed is named."""
 
 
-def table_rows(plan: TableFit, /) -> Rows:
+def table_rows(plan: TableFit, _: object = None, /) -> Rows:
     """Labels and texts, in order."""
-    target = plan.request.target
+    epsilon = plan.request.target.epsilon
     rows = [
         ("hidden", _hidden(plan)),
         ("price", _price(plan)),
@@ -255,10 +252,7 @@ def table_rows(plan: TableFit, /) -> Rows:
         *([("moved", moved_text(None))] if plan.request.domain else []),
         *([("next", _next(plan))] if _next(plan) else []),
         ("pairs", pairs_text(plan.pairs, apart=False)),
-        (
-            "meaning",
-            f"{odds_text(plan.request.what, epsilon=target.epsilon, delta=0.0)}; the belief is {plan.belief_words}",
-        ),
+        ("meaning", f"{odds_text(plan.request.what, epsilon=epsilon, delta=0.0)}; the belief is {plan.belief_words}"),
         (
             "other networks",
             f"fitted again: delta at most {rounded_up(plan.worst_delta, digits=2):g}; about 99 % of losses at most "
@@ -386,6 +380,7 @@ class FittedTable(TableFit):
 
     unchanged: ClassVar[str] = "a table that is released column by column: it releases values of the columns"
     within: ClassVar[str] = "epsilon holds under the network of the plan, whatever these rows are"
+    text, certificate = table_rows, table_certificate
 
     @property
     def observed_losses(self) -> Mapping[str, Verification]:
@@ -437,9 +432,6 @@ class FittedTable(TableFit):
             )
         if self.shifted_columns:
             warn_of("table-shares", tuple(self.shifted_columns), most=SHIFTED, times=TIMES, hint=_LESS)
-
-    def text(self, compared: Compared | None, /) -> Rows:
-        return table_rows(self)
 
     def figures(self) -> PlanFigures:
         changes, distance = self.changes, self.kept.distance
@@ -528,9 +520,6 @@ class FittedTable(TableFit):
 
     def draws(self, asked: RowsRequest, key: ReleaseKey, /) -> tuple[Draw, ...]:
         return (self.draw(key),)
-
-    def certificate(self, release: Release, /) -> Certificate:
-        return table_certificate(self, release)
 
     def lean(self) -> tuple[Self, tuple[str, ...]]:
         """A file holds all of it."""
@@ -657,14 +646,10 @@ def _cannot(request: Request) -> list[tuple[str, str, str]]:
     words = [belief for belief in request.beliefs if isinstance(belief, str)]
     others = [b for b in request.beliefs if not (isinstance(b, (str, Bootstrap, OtherTable)) or is_frame(b))]
     known = "fitted" in words and set(words) <= {"fitted", "empirical"}  # the latter by default: no law of whole rows
+    epsilon, delta, possible = request.target.epsilon, request.target.delta, f"{LEAST_EPSILON:g} to {MOST_EPSILON:g}"
     found = [
-        (
-            "epsilon",
-            f"from {LEAST_EPSILON:g} to {MOST_EPSILON:g}",
-            f"{request.target.epsilon:g}",
-            LEAST_EPSILON <= request.target.epsilon <= MOST_EPSILON,
-        ),
-        ("delta", "0", f"{request.target.delta:g}", request.target.delta == 0),
+        ("epsilon", f"from {possible}", f"{epsilon:g}", LEAST_EPSILON <= epsilon <= MOST_EPSILON),
+        ("delta", "0", f"{delta:g}", delta == 0),
         ("given", "left out", "columns", not request.given_columns),
         ("unit", "left out", "a unit", request.unit is None),
         ("releases", "1", f"{request.repeats.releases}", request.repeats.releases == 1),

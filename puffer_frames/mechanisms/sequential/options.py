@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
+from puffer_frames.errors import ArgumentError, short_traceback
 from puffer_frames.mechanisms.arguments import Options
 from puffer_frames.mechanisms.channel.options import LEAST_READER_CAP
-from puffer_frames.numbers.arguments import check_count, check_flag, check_number, described
+from puffer_frames.numbers.arguments import check_count, check_flag, check_kind, check_number, described
 
 DerivedWord: TypeAlias = Literal["auto"]
 
@@ -112,14 +112,9 @@ class Sequential(Options):
             own = getattr(self, name)
             if not (own is None or (isinstance(own, str) and own == word)):
                 raise ArgumentError(
-                    name,
-                    rule=f'"{word}" or None',
-                    got=described(own),
-                    hint=f'Leave it out for "{word}".',
+                    name, rule=f'"{word}" or None', got=described(own), hint=f'Leave it out for "{word}".'
                 )
         check_flag(self.allow_unaudited, "allow_unaudited")
-        if not isinstance(self.known, Iterable):
-            got = f"a {type(self.known).__name__}"
-            raise ArgumentTypeError("known", rule="names of columns", got=got, hint='Write known=["age"].')
+        check_kind(self.known, Iterable, "known", rule="names of columns", hint='Write known=["age"].')
         names = (self.known,) if isinstance(self.known, str) else tuple(self.known)
         object.__setattr__(self, "known", tuple(map(str, names)))

@@ -12,6 +12,7 @@ import numpy as np
 from puffer_frames.errors import ArgumentError, PriorError
 from puffer_frames.frames.columns import LARGEST_VALUE, Name, as_name, as_names
 from puffer_frames.frames.local.table import check_free_names
+from puffer_frames.frames.roles import check_distinct
 from puffer_frames.frames.units import UnitColumns
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds, check_bounds
@@ -30,7 +31,6 @@ from puffer_frames.verbs.answers.checks import (
     check_integer,
     check_integer_belief,
     check_laws,
-    check_names,
     check_queries,
     check_support,
     check_values,
@@ -70,13 +70,7 @@ class AggregateRequest:
 
     @classmethod
     def of(cls, arguments: AggregateArguments, labels: Sequence[Name], /) -> AggregateRequest:
-        """Check what can be checked before a row is read.
-
-        Raises
-        ------
-        ColumnNotFoundError, ArgumentError, ArgumentTypeError
-            For an argument out of range.
-        """
+        """Check what can be checked before a row is read; raises as the verb."""
         target, noise = check_asked(arguments)
         protect = check_word(arguments.protect, "protect", PROTECTIONS)
         queries = check_queries(arguments.query, protect=protect, divisor=arguments.divisor)
@@ -89,7 +83,9 @@ class AggregateRequest:
             "value": () if arguments.value is None else as_name(arguments.value, labels, role="value"),
             "by": as_names(arguments.by, labels, role="by"),
         }
-        check_names(names, asked=queries)
+        if not names["value"] and set(queries) != {"count"}:
+            raise ArgumentError("value", rule="the name of a column", got="none", hint='Write value="column".')
+        check_distinct(names)
         check_free_names(names["by"], role="by", taken=("query", *COLUMNS))
         domain = _domain(arguments.domain)
         absence = protect == "value-or-absence"

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -42,41 +43,9 @@ from puffer_frames.scales.units import (
     units_ruled_out,
 )
 from puffer_frames.verbs.answers.aggregate_request import AggregateRequest
-from puffer_frames.verbs.answers.checks import (
-    Replay,
-    curve_of,
-    errors_at,
-    one_by_one,
-)
+from puffer_frames.verbs.answers.checks import Replay, curve_of, errors_at, one_by_one
 from puffer_frames.verbs.answers.statements import aggregate_statements, aggregate_subject
 from puffer_frames.verbs.requests import AggregateArguments, takes
-
-
-def noisy_answers(
-    rows: UnitRows,
-    noises: Mapping[str, AnswerNoise | None],
-    /,
-    *,
-    asked: tuple[str, ...],
-    added: bool,
-    divisor: float | None,
-    key: ReleaseKey,
-) -> list[AnswerRow]:
-    """A row per group and query."""
-    noisy = {}
-    for statistic, noise in noises.items():
-        exact = _counts(rows, added=added) if statistic == "count" else _sums(rows, added=added, key=key)
-        noisy[statistic] = with_noise(exact, noise, stream=key.stream(Purpose.NOISE, statistic))
-    table = []
-    for group in range(len(rows.groups)):
-        for name in asked:
-            if name == "mean" and divisor is None:
-                table.append(quotient_row(noisy["sum"][group], noisy["count"][group]))
-                continue
-            statistic = "sum" if name == "mean" else name
-            by = Fraction(float(divisor)) if name == "mean" and divisor is not None else Fraction(1)
-            table.append(answer_row(noisy[statistic][group], noises[statistic], by=by))
-    return table
 
 
 def _counts(rows: UnitRows, *, added: bool) -> list[Fraction]:
@@ -441,9 +410,18 @@ def _table(
     request: AggregateRequest, rows: UnitRows, noises: dict[str, AnswerNoise | None]
 ) -> tuple[dict[str, list[Secret]], dict[str, list[Any]]]:
     """Labels of the groups, and numbers: a row per group and query."""
-    answers = noisy_answers(
-        rows, noises, asked=request.queries, added=request.added, divisor=request.divisor, key=request.drawing.key()
-    )
+    added, divisor, key, noisy = request.added, request.divisor, request.drawing.key(), {}
+    for statistic, noise in noises.items():
+        exact = _counts(rows, added=added) if statistic == "count" else _sums(rows, added=added, key=key)
+        noisy[statistic] = with_noise(exact, noise, stream=key.stream(Purpose.NOISE, statistic))
+    answers: list[AnswerRow] = []
+    for group, name in product(range(len(rows.groups)), request.queries):
+        if name == "mean" and divisor is None:
+            answers.append(quotient_row(noisy["sum"][group], noisy["count"][group]))
+            continue
+        statistic = "sum" if name == "mean" else name
+        by = Fraction(float(divisor)) if name == "mean" and divisor is not None else Fraction(1)
+        answers.append(answer_row(noisy[statistic][group], noises[statistic], by=by))
     labels = {name: [group[k] for group in rows.groups for _ in request.queries] for k, name in enumerate(request.by)}
     numbers: dict[str, list[Any]] = {"query": list(request.queries) * len(rows.groups)}
     numbers |= {name: list(column) for name, column in zip(COLUMNS, zip(*answers, strict=True), strict=True)}

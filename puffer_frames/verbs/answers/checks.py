@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.roles import check_distinct
 from puffer_frames.frames.table import Table
 from puffer_frames.noise.families import noise_family
 from puffer_frames.noise.family import NoiseFamily
@@ -195,13 +194,6 @@ def check_integer_belief(laws: object, /, *, pairs: object, protect: str) -> Non
             got="pairs of values" if listed else "other laws",
             hint="Leave it out, and round the answers: that costs nothing.",
         )
-
-
-def check_names(names: Mapping[str, tuple[str, ...]], /, *, asked: tuple[str, ...]) -> None:
-    """Raise ArgumentError for a sum of nothing, and a column with two roles."""
-    if not names["value"] and set(asked) != {"count"}:
-        raise ArgumentError("value", rule="the name of a column", got="none", hint='Write value="column".')
-    check_distinct(names)
 
 
 def check_support(laws: Mapping[Secret, Prior], /, *, low: float, high: float) -> None:

@@ -31,14 +31,8 @@ from puffer_frames.verbs.requests import Drawing, HistogramArguments
 def as_networks(network: object, /) -> tuple[BayesianNetwork, ...]:
     """The networks of an argument; none for None.
 
-    Raises
-    ------
-    ArgumentTypeError
-        For something else.
-    ArgumentError
-        For networks of different nodes, or nodes of different numbers of states.
-    CalibrationError
-        Where no node has two possible states.
+    Raises ArgumentTypeError for something else, ArgumentError for networks of different nodes or states, and
+    CalibrationError where no node has two possible states.
     """
     if network is None:
         return ()
@@ -74,10 +68,7 @@ def as_networks(network: object, /) -> tuple[BayesianNetwork, ...]:
 def read_nodes(table: Table, columns: SeriesColumns, unit: str, networks: Sequence[BayesianNetwork], /) -> SeriesRows:
     """The rows as one series, whose order tells nothing, with counts of the states.
 
-    Raises
-    ------
-    ArgumentError
-        For a node with other than one row, a row of no node, and a state that the node does not have.
+    Raises ArgumentError for a node with other than one row, a row of no node, and a state that the node does not have.
     """
     network = networks[0]  # the others have the same nodes
     sizes = table.unit_sizes(unit=unit, groups=(columns.state,), values=(), nulls=columns.nulls)
@@ -171,13 +162,7 @@ class SeriesRequest:
 
     @classmethod
     def of(cls, arguments: HistogramArguments, labels: Sequence[Name], /) -> SeriesRequest:
-        """Check what can be checked before a row is read.
-
-        Raises
-        ------
-        ColumnNotFoundError, ArgumentError, ArgumentTypeError
-            For an argument out of range.
-        """
+        """Check what can be checked before a row is read; raises as the verb."""
         target, noise = check_asked(arguments)
         mechanism = check_word(arguments.mechanism, "mechanism", ("auto", *MECHANISMS))
         per = check_word(arguments.per, "per", ("pooled", "unit", "both"))

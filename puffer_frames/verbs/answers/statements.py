@@ -22,10 +22,7 @@ from puffer_frames.verbs.answers.series_request import SeriesRequest
 
 _NEAR = 1e-6
 """Bounds of a loss that are as near as this are called exact."""
-_LAWS = {
-    "empirical": "the observed frequencies of its rows",
-    "gaussian": "a Gaussian with the moments of its rows",
-}
+_LAWS = {"empirical": "the observed frequencies of its rows", "gaussian": "a Gaussian with the moments of its rows"}
 _MOST_NAMED = 8
 """The most units that a sentence names."""
 

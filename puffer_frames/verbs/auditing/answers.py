@@ -14,6 +14,7 @@ from puffer_frames.certificates.record import Certificate
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.side_by_side import read_columns
 from puffer_frames.frames.table import library_of
+from puffer_frames.noise.families import family_titled
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.totals import COLUMNS
@@ -24,7 +25,7 @@ from puffer_frames.verbs.answers.checks import Replay
 from puffer_frames.verbs.answers.series import histogram, replay_histogram
 from puffer_frames.verbs.attached import attached_to
 from puffer_frames.verbs.auditing.checks import check_certificate, check_seeded
-from puffer_frames.verbs.auditing.columns import ReleasedColumn, family_of
+from puffer_frames.verbs.auditing.columns import ReleasedColumn
 from puffer_frames.verbs.auditing.guesser import Bound, model_bounds
 from puffer_frames.verbs.auditing.guesses import bound_checks
 from puffer_frames.verbs.auditing.noise_tests import (
@@ -36,7 +37,7 @@ from puffer_frames.verbs.auditing.noise_tests import (
     smallest,
     uniform_noise,
 )
-from puffer_frames.verbs.auditing.report import AuditCheck, AuditReport, check_of, check_of_p
+from puffer_frames.verbs.auditing.report import AuditCheck, AuditReport, check_of, check_of_p, check_that
 from puffer_frames.verbs.requests import AggregateArguments, HistogramArguments, bind
 
 _CHANCES = 6
@@ -76,8 +77,7 @@ class _Answers:
     @property
     def family(self) -> NoiseFamily | None:
         """The noise at scale 1; None for discrete Laplace noise."""
-        found = family_of(self.expected)
-        return None if found is None else found.at(1.0)
+        return family_titled(self.expected.noise)
 
 
 def report_of_answers(
@@ -107,10 +107,6 @@ def report_of_answers(
 
 def _fails(check: AuditCheck) -> bool:
     return check.result == "failed"
-
-
-def _passes(name: str, holds: bool, why: str, found: float, limit: float) -> AuditCheck:
-    return check_of(name, "passed" if holds else "failed", why, found=found, limit=limit)
 
 
 def _side_by_side(
@@ -174,11 +170,12 @@ def _request_checks(certificates: Sequence[Certificate], expected: Certificate) 
     names = ("epsilon", "delta", "subject", "secret", "pairs", "beliefs", "noise", "rows")
     other = [name for name in names for each in certificates if getattr(each, name) != getattr(expected, name)]
     why = f"the request gives another {', '.join(dict.fromkeys(other))}" if other else "as the request gives it"
-    checks = [_passes("request", not other, why, len(other), 0)]
+    checks = [check_that("request", not other, why, found=len(other))]
     for name, least in expected.scales.items():
         found = min(each.scales.get(name, 0.0) for each in certificates)
         why = f"{lower_text(found)} certified for the {name}; the engine confirms epsilon at {upper_text(least)}"
-        checks.append(_passes("loss at the scale", found >= least * (1 - _NEAR), f"scale {why}", found, least))
+        enough = found >= least * (1 - _NEAR)
+        checks.append(check_that("loss at the scale", enough, f"scale {why}", found=found, limit=least))
     return checks
 
 
@@ -195,7 +192,7 @@ def _check_answers(answers: _Answers) -> AuditCheck:
     count = int(wrong.sum() + np.isnan(numbers[:, answers.noisy]).sum())
     found = [*answers.off, *([f"{count:,} are lacking, or not what follows from the others"] if count else [])]
     why = "; ".join(found) or "all are there, with the certified scales"
-    return _passes("answers", not found, why, count, 0)
+    return check_that("answers", not found, why, found=count)
 
 
 def _noise_checks(answers: _Answers, alpha: float, rng: np.random.Generator) -> list[AuditCheck]:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
+from puffer_frames.errors import ArgumentError, short_traceback
 from puffer_frames.frames.columns import Name, NativeFrame, as_names
 from puffer_frames.frames.null_values import NullValuesArgument, coded
 from puffer_frames.frames.table import open_table
 from puffer_frames.noise.stream import RandomSource, ReleaseKey, check_rng
-from puffer_frames.numbers.arguments import as_float
+from puffer_frames.numbers.arguments import as_float, check_kind
 from puffer_frames.verbs.attached import attached_to, is_covered
 from puffer_frames.verbs.auditing.report import AuditReport
 
@@ -115,13 +115,9 @@ def audit(
 def _certificate(
     released: NativeFrame, given: Certificate | None, request: Mapping[str, Any] | None, *, alone: bool
 ) -> Certificate:
-    if given is not None and not isinstance(given, Certificate):
-        raise ArgumentTypeError(
-            "certificate",
-            rule="a Certificate, or left out for the attached one",
-            got=f"a {type(given).__name__}",
-            hint="puffer_frames.read_certificate(path) reads one.",
-        )
+    if given is not None:
+        hint = "puffer_frames.read_certificate(path) reads one."
+        check_kind(given, Certificate, "certificate", rule="a Certificate, or left out for the attached one", hint=hint)
     found = attached_to(released) if given is None else given
     known = found.answers == isinstance(request, Mapping) == (request is not None)
     if not known or not (alone or found.answers) or not found.secret:

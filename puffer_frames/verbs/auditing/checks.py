@@ -18,10 +18,11 @@ from puffer_frames.frames.table import library_of
 from puffer_frames.loss.engine import hockey_stick, pure_loss
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.adding import grid_of
+from puffer_frames.noise.families import family_titled
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.presentation import lower_text, plain, shown, shown_names
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior
-from puffer_frames.verbs.auditing.columns import family_of, shared_codes
+from puffer_frames.verbs.auditing.columns import shared_codes
 from puffer_frames.verbs.auditing.guesser import largest_ratio
 from puffer_frames.verbs.auditing.guesses import claimed, guesses
 from puffer_frames.verbs.auditing.noise_tests import (
@@ -39,7 +40,7 @@ from puffer_frames.verbs.auditing.noise_tests import (
     uniform_noise,
 )
 from puffer_frames.verbs.auditing.readers import NAMES, readers, sees_secret
-from puffer_frames.verbs.auditing.report import AuditCheck, AuditReport, Result, check_of, check_of_p
+from puffer_frames.verbs.auditing.report import AuditCheck, AuditReport, check_of, check_of_p, check_that
 from puffer_frames.verbs.auditing.rows import AuditRows, View, rows_of, views_of
 
 _FEWER = 0.5
@@ -110,9 +111,8 @@ def check_certificate(certificate: Certificate, released: NativeFrame, /) -> Aud
     """Whether it is the certificate of these rows, and whether its parts agree."""
     verdict = certificate.verify(released)
     if verdict == "derived":
-        return check_of(
-            "certificate", "failed", "it is that of other rows: the values, their order or the columns differ"
-        )
+        why = "it is that of other rows: the values, their order or the columns differ"
+        return check_of("certificate", "failed", why)
     for name, beliefs in certificate.verified.items():
         for found in beliefs.values():
             if not _agrees(certificate, found.epsilon):
@@ -121,9 +121,7 @@ def check_certificate(certificate: Certificate, released: NativeFrame, /) -> Aud
             if not _is_within(certificate, found):
                 why = f"the loss that was measured of {shown(name)} is beyond epsilon"
                 return check_of("certificate", "failed", why, found=found.pure_loss.upper, limit=certificate.epsilon)
-    return check_of(
-        "certificate", "passed", f"{verdict}; its parts agree" if verdict != "uncovered" else "its parts agree"
-    )
+    return check_of("certificate", "passed", f"{verdict}; " * (verdict != "uncovered") + "its parts agree")
 
 
 def _is_within(certificate: Certificate, found: Verification) -> bool:
@@ -160,13 +158,9 @@ def check_columns(rows: AuditRows, released: NativeFrame, /) -> AuditCheck:
         released, known=(*certificate.public, *certificate.kept, *certificate.given), rows=certificate.rows
     )
     lacking = sorted(set(certificate.public) - {each.name for each in rows.columns})
-    if unknown:
-        return check_of(
-            "columns", "failed", f"not in the certificate: {shown_names(unknown)}", found=len(unknown), limit=0
-        )
-    if lacking:
-        return check_of("columns", "failed", f"not in both tables: {shown_names(lacking)}", found=len(lacking), limit=0)
-    return check_of("columns", "passed", "all are in the certificate", found=0, limit=0)
+    wrong, why = unknown or lacking, "not in the certificate" if unknown else "not in both tables"
+    why = f"{why}: {shown_names(wrong)}" if wrong else "all are in the certificate"
+    return check_that("columns", not wrong, why, found=len(wrong))
 
 
 def check_raw_columns(rows: AuditRows, /) -> AuditCheck:
@@ -235,7 +229,7 @@ def _is_equal(rows: AuditRows, name: str, of: str) -> bool:
 def check_loss(rows: AuditRows, limit: tuple[float, float] | None, rng: np.random.Generator, /) -> AuditCheck:
     """The loss at the certified scale under the observed frequencies, computed anew."""
     epsilon, delta = limit or (math.inf, 0.0)
-    family = family_of(rows.certificate)
+    family = family_titled(rows.certificate.noise)
     noisy = [each for each in rows.columns if each.noise is not None or each.kept is not None]
     if (
         limit is None
@@ -247,21 +241,16 @@ def check_loss(rows: AuditRows, limit: tuple[float, float] | None, rng: np.rando
         return check_of("loss at the scale", "not applicable", "no scale, or none that is for these frequencies")
     if delta and len(noisy) > 1:
         return check_of("loss at the scale", "not applicable", "several columns with a delta")
-    rows, times = _of_one_copy(rows, family), _rows_of_unit(rows.certificate, delta)
+    rows, assumed = _of_one_copy(rows, family), rows.certificate.facts.rows_of_unit
+    times = rows.certificate.unit_rows if assumed == "independent" and not delta else 1  # of rows pure losses add
     found = times * max((_loss_of(view, family, epsilon, delta, rng) for view in views_of(rows)), default=0.0)
-    if rows.certificate.facts.rows_of_unit == "any" and family.name == "laplace" and not delta:
+    if assumed == "any" and family.name == "laplace" and not delta:
         numbers = [each for each in rows.columns if each.is_numbers]
         found = max(found, rows.certificate.unit_rows * sum(float(np.ptp(c.before) / c.scale.min()) for c in numbers))
-    bound = delta if delta else epsilon
-    result: Result = "failed" if found > bound * (1 + _NEAR) + 1e-12 else "passed"
-    what = "delta at epsilon" if delta else "pure loss"
-    return check_of(
-        "loss at the scale",
-        result,
-        f"{what} {lower_text(found)} or more at the certified scale, {plain(bound)} certified",
-        found=found,
-        limit=bound,
-    )
+    bound, what = (delta, "delta at epsilon") if delta else (epsilon, "pure loss")
+    why = f"{what} {lower_text(found)} or more at the certified scale, {plain(bound)} certified"
+    within = not found > bound * (1 + _NEAR) + 1e-12
+    return check_that("loss at the scale", within, why, found=found, limit=bound)
 
 
 def _of_one_copy(rows: AuditRows, family: NoiseFamily) -> AuditRows:
@@ -270,11 +259,6 @@ def _of_one_copy(rows: AuditRows, family: NoiseFamily) -> AuditRows:
     copies = rows.certificate.releases * repeated
     factor = {"laplace": float(copies), "gaussian": math.sqrt(copies)}.get(family.name, 1.0)
     return replace(rows, columns=tuple(replace(each, scale=each.scale / factor) for each in rows.columns))
-
-
-def _rows_of_unit(certificate: Certificate, delta: float) -> int:
-    """How many independent rows of a unit a pure loss is of."""
-    return certificate.unit_rows if certificate.facts.rows_of_unit == "independent" and not delta else 1
 
 
 def _loss_of(view: View, family: NoiseFamily, epsilon: float, delta: float, rng: np.random.Generator) -> float:
@@ -444,11 +428,9 @@ def check_grid(rows: AuditRows, /) -> AuditCheck:
     # of shuffled rows the scale of each is not known: the finest grid holds the others
     scales = [np.full_like(c.scale, c.scale.min()) if rows.shuffled else c.scale for c in columns]
     off = [each.name for each, scale in zip(columns, scales, strict=True) if not _on_grid(each.after, scale)]
-    if off:
-        return check_of(
-            "grid", "failed", f"not on the grid that the certificate names: {shown_names(off)}", found=len(off), limit=0
-        )
-    return check_of("grid", "passed", "all values lie on the grid that the certificate names", found=0, limit=0)
+    on_grid = "all values lie on the grid that the certificate names"
+    why = f"not on the grid that the certificate names: {shown_names(off)}" if off else on_grid
+    return check_that("grid", not off, why, found=len(off))
 
 
 def _on_grid(values: FloatArray, scale: FloatArray) -> bool:
@@ -470,7 +452,7 @@ def check_order(rows: AuditRows, /, *, alpha: float) -> AuditCheck:
     if worst is None:
         return check_of("row order", "not applicable", "there is no secret column")
     why = f"{worst[1]:,} runs of equal values of {names}, {worst[2]:,.0f} in a random order"
-    return check_of("row order", "failed" if worst[0] else "passed", why, found=worst[1], limit=worst[2] / 2)
+    return check_that("row order", not worst[0], why, found=worst[1], limit=worst[2] / 2)
 
 
 def check_shuffle(rows: AuditRows, /, *, alpha: float) -> AuditCheck:

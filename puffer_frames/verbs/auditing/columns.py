@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,9 @@ import numpy as np
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.frames.side_by_side import PlainColumn
 from puffer_frames.noise.channel import changed_share
-from puffer_frames.noise.families import WORDS
+from puffer_frames.noise.families import family_titled
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.noise.stable import Stable
 from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.scales.remap import Remap
 from puffer_frames.verbs.auditing.noise_tests import label_ends, noise_ends
@@ -53,17 +51,10 @@ class ReleasedColumn:
         self, rows: np.ndarray[tuple[int], np.dtype[np.bool_]] | np.ndarray[tuple[int], np.dtype[np.intp]], /
     ) -> ReleasedColumn:
         """Some of its rows."""
-        return ReleasedColumn(
-            name=self.name,
-            before=self.before[rows],
-            after=self.after[rows],
-            scale=self.scale[rows],
-            noise=self.noise,
-            kept=None if self.kept is None else self.kept[rows],
-            levels=self.levels,
-            ends=None if self.ends is None else (self.ends[0][rows], self.ends[1][rows]),
-            continuous=self.continuous,
-        )
+        kept = None if self.kept is None else self.kept[rows]
+        ends = None if self.ends is None else (self.ends[0][rows], self.ends[1][rows])
+        before, after, scale = (each[rows] for each in (self.before, self.after, self.scale))
+        return replace(self, before=before, after=after, scale=scale, kept=kept, ends=ends)
 
     def log_likelihood(self, values: FloatArray, points: FloatArray, /) -> FloatArray:
         """Log of the certified density of the `points` given original `values`, shape (points, values).
@@ -101,22 +92,13 @@ class RowStrata:
     """Their values."""
 
 
-def family_of(certificate: Certificate, /) -> NoiseFamily | None:
-    """The noise family that it names; None for a channel."""
-    titles = {noise.title: noise for noise in WORDS.values()}
-    if certificate.noise in titles:
-        return titles[certificate.noise]
-    found = re.fullmatch(r"([\d.]+)-stable", certificate.noise)
-    return Stable(alpha=float(found[1])) if found else None
-
-
 def column_of(
     certificate: Certificate, name: str, before: PlainColumn, after: PlainColumn, strata: RowStrata, /
 ) -> ReleasedColumn:
     """A certified column, with what is known of the noise of each row."""
     if name in certificate.channels or before.numbers is None or after.numbers is None:
         return _labels(certificate, name, before, after, strata)
-    scale, family = _scales(certificate, name, strata, field="scales"), family_of(certificate)
+    scale, family = _scales(certificate, name, strata, field="scales"), family_titled(certificate.noise)
     values = _clipped(certificate, name, before.numbers)
     ends, continuous = None, False
     if values is not None and family is not None and bool((scale > 0).all()):

@@ -133,18 +133,15 @@ def model_bounds(
             own = seen[rows[s], s] - seen[rows[s], t]
             other = seen[rows[t], s] - seen[rows[t], t]
             cuts = np.append(np.quantile(guessed[rows[s], s] - guessed[rows[s], t], _LEVELS), 0.0)
-            hits = (own[:, None] >= cuts).sum(axis=0).astype(float), (other[:, None] >= cuts).sum(axis=0).astype(float)
-            best = better(best, hits, (own.size, other.size), delta=delta, alpha=each_alpha)
+            best = better(best, own, other, cuts, delta=delta, alpha=each_alpha)
         found[first, second] = best
     return found
 
 
-def better(
-    best: Bound, hits: tuple[FloatArray, FloatArray], rows: tuple[int, int], *, delta: float, alpha: float
-) -> Bound:
-    """The better one of a bound and those that some events prove, by rows of each secret in them and in all."""
-    least = share_at_least(hits[0], rows[0], alpha)
-    most = share_at_most(hits[1], rows[1], alpha)
+def better(best: Bound, own: FloatArray, other: FloatArray, cuts: FloatArray, *, delta: float, alpha: float) -> Bound:
+    """The better one of a bound and those that follow from how many ratios of both secrets are at or above each cut."""
+    hits, others = ((ratios[:, None] >= cuts).sum(axis=0).astype(float) for ratios in (own, other))
+    least, most = share_at_least(hits, own.size, alpha), share_at_most(others, other.size, alpha)
     return Bound(
         epsilon=max(best.epsilon, float(epsilon_at_least(least, most, delta).max())),
         advantage=max(best.advantage, float((least - most).max())),

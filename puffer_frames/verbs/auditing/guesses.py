@@ -31,7 +31,7 @@ from puffer_frames.verbs.auditing.guesser import (
     largest_advantage,
     model_bounds,
 )
-from puffer_frames.verbs.auditing.report import AuditCheck, AuditedPair, check_of
+from puffer_frames.verbs.auditing.report import AuditCheck, AuditedPair, check_of, check_within
 from puffer_frames.verbs.auditing.rows import AuditRows, Secrets, View, views_of
 
 _MOST_ROWS = 20_000
@@ -72,14 +72,6 @@ def learned_scores(
     return scores
 
 
-def ratios_to_prior(
-    scores: FloatArray, secrets: IndexArray, trained: NDArray[np.bool_], weights: FloatArray, /
-) -> FloatArray:
-    """Log of P(secret | row) / P(secret) in some of the rows, where a secret counts by its weight."""
-    counts = np.bincount(secrets[trained], minlength=scores.shape[1])
-    return scores - np.log(np.maximum(counts, 0.5) * weights)
-
-
 def learned_bounds(
     scores: FloatArray,
     secrets: IndexArray,
@@ -102,8 +94,7 @@ def learned_bounds(
             if not (learned.size and own.size and other.size):
                 continue
             cuts = np.append(np.quantile(learned, _LEVELS), 0.0)
-            hits = (own[:, None] >= cuts).sum(axis=0).astype(float), (other[:, None] >= cuts).sum(axis=0).astype(float)
-            best = better(best, hits, (own.size, other.size), delta=delta, alpha=each_alpha)
+            best = better(best, own, other, cuts, delta=delta, alpha=each_alpha)
         found[first, second] = best
     return found
 
@@ -234,8 +225,9 @@ def _learn(rows: AuditRows, group: Secrets, trained: NDArray[np.bool_], rng: np.
 
 
 def _in_view(scores: FloatArray, learned: _Learned, view: View, trained: NDArray[np.bool_]) -> FloatArray:
-    """The scores of the rows and secrets of a stratum, beside what the stratum itself tells."""
-    return ratios_to_prior(scores[view.rows][:, view.present], view.codes, trained, learned.weights[view.present])
+    """Log of P(secret | row) / P(secret) in the rows of a stratum, where a secret counts by its weight."""
+    counts = np.bincount(view.codes[trained], minlength=len(view.present))
+    return scores[view.rows][:, view.present] - np.log(np.maximum(counts, 0.5) * learned.weights[view.present])
 
 
 def bound_checks(
@@ -251,29 +243,13 @@ def bound_checks(
     at = f" at delta {plain(delta)}" if delta else ""
     low, advantage = max(each.epsilon for each in bounds), max(each.advantage for each in bounds)
     learned = max((each.epsilon for each in free), default=0.0)
-    return [
-        check_of(
-            "epsilon",
-            "failed" if low > epsilon else "passed",
-            f"at least {lower_text(low, digits=4)}{at}, with {sure}; {plain(epsilon)} certified",
-            found=low,
-            limit=epsilon,
-        ),
-        check_of(
-            "advantage",
-            "failed" if advantage > most else "passed",
-            f"at least {lower_text(advantage, digits=4)} for the best guesser; {upper_text(most, digits=4)} allowed",
-            found=advantage,
-            limit=most,
-        ),
-        check_of(
-            "learned guesser",
-            "failed" if learned > epsilon else "passed",
-            f"shows an epsilon of at least {lower_text(learned, digits=4)}{at}; {plain(epsilon)} certified",
-            found=learned,
-            limit=epsilon,
-        ),
-    ]
+    said = (
+        f"at least {lower_text(low, digits=4)}{at}, with {sure}; {plain(epsilon)} certified",
+        f"at least {lower_text(advantage, digits=4)} for the best guesser; {upper_text(most, digits=4)} allowed",
+        f"shows an epsilon of at least {lower_text(learned, digits=4)}{at}; {plain(epsilon)} certified",
+    )
+    figures = zip(_NAMES, said, (low, advantage, learned), (epsilon, most, epsilon), strict=True)
+    return [check_within(name, why, found, limit) for name, why, found, limit in figures]
 
 
 def _kept(found: Sequence[AuditedPair]) -> AuditCheck:
@@ -302,30 +278,13 @@ def _pairs(
         if trained.any() and held.any()
         else np.zeros((codes.size, len(view.present)))
     )
-    scores = {
-        name: None if whole is None else _in_view(whole, learned, view, trained)[held]
-        for name, whole in (("before", learned.before), ("after", learned.after), ("kept", learned.kept))
-    }
-
-    def rates(table: FloatArray | None, pair: PairOfCodes) -> Rates | None:
-        if table is None:
-            return None
-        s, t = pair
-        ratio = table[:, s] - table[:, t]
-        return rates_of(ratio[codes == s], ratio[codes == t], alpha=1 - level)
-
+    tables = [learned.before, learned.after, *([] if learned.kept is None else [learned.kept])]
+    scores = [best, *(_in_view(table, learned, view, trained)[held] for table in tables)]
     found = []
     for pair in view.pairs:
         s, t = pair
-        after, raw, free, kept = (
-            rates(best, pair),
-            rates(scores["before"], pair),
-            rates(scores["after"], pair),
-            rates(scores["kept"], pair),
-        )
-        assert after is not None
-        assert raw is not None
-        assert free is not None
+        ratios = [table[:, s] - table[:, t] for table in scores]
+        after, raw, free, *kept = (rates_of(one[codes == s], one[codes == t], alpha=1 - level) for one in ratios)
         found.append(
             AuditedPair(
                 secret=view.labels[s],
@@ -340,7 +299,7 @@ def _pairs(
                 advantage_bound=largest_advantage(*limit),
                 epsilon_low=proved[pair].epsilon,
                 advantage_learned=free.advantage,
-                advantage_kept=kept.advantage if kept else math.nan,
+                advantage_kept=kept[0].advantage if kept else math.nan,
             )
         )
     return found

@@ -9,9 +9,8 @@ e^k at most, so does the mean of these probabilities (`share_at_least`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy
@@ -21,7 +20,7 @@ from puffer_frames.numbers.presentation import lower_text, plain, shown
 from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.verbs.auditing.guesser import PairOfCodes
 from puffer_frames.verbs.auditing.guesses import learned_bounds
-from puffer_frames.verbs.auditing.report import AuditCheck, check_of
+from puffer_frames.verbs.auditing.report import AuditCheck, check_of, check_within
 from puffer_frames.verbs.auditing.rows import AuditRows, Secrets
 
 NAMES = ("reader of the value", "reader of a column")
@@ -76,26 +75,25 @@ def readers(rows: AuditRows, /, *, alpha: float, rng: np.random.Generator) -> li
     record = next(each for each in rows.certificate.channels.values() if each.get("sees") == "secret")
     value = _best(rows, [_value(rows)], alpha=alpha, rng=rng)
     column = _best(rows, list(_columns(rows)), alpha=alpha, rng=rng)
-    return [_of_value(value, record, alpha), _of_column(column, record, alpha)]
+    reader = record.get("reader_loss")
+    return [
+        check_of(NAMES[0], "not applicable", "no pair is protected")
+        if value is None
+        else _compared(NAMES[0], value, "the true value", reader, alpha),
+        _of_column(column, reader, record["cap"], alpha),
+    ]
 
 
-def _of_value(found: _Shown | None, record: Mapping[str, Any], alpha: float) -> AuditCheck:
-    if found is None:
-        return check_of(NAMES[0], "not applicable", "no pair is protected")
-    return _compared(NAMES[0], found, "the true value", record.get("reader_loss"), alpha)
-
-
-def _of_column(found: _Shown | None, record: Mapping[str, Any], alpha: float) -> AuditCheck:
+def _of_column(found: _Shown | None, reader: float | None, cap: float | None, alpha: float) -> AuditCheck:
     if found is None:
         return check_of(NAMES[1], "not applicable", "there is no other column, or no pair is protected")
-    reader = record.get("reader_loss")
     more = "" if reader is None else f", and at most {plain(reader)} more than the true values would show him"
     areas = (
         f"{more}; AUC for {shown(found.pair)} {found.alone:.3f} without the release, {found.with_release:.3f} with it, "
         f"{found.release:.3f} from the release alone"
     )
     knows = f"{shown(found.known)}, with which the release shows most"
-    return _compared(NAMES[1], found, knows, record["cap"], alpha, more=areas)
+    return _compared(NAMES[1], found, knows, cap, alpha, more=areas)
 
 
 def _compared(name: str, found: _Shown, knows: str, most: float | None, alpha: float, more: str = "") -> AuditCheck:
@@ -105,7 +103,7 @@ def _compared(name: str, found: _Shown, knows: str, most: float | None, alpha: f
     why = f"who knows {knows}: {shows}; {limit}{more}"
     if most is None:
         return check_of(name, "information", why, found=found.epsilon)
-    return check_of(name, "failed" if found.epsilon > most else "passed", why, found=found.epsilon, limit=most)
+    return check_within(name, why, found.epsilon, most)
 
 
 def _value(rows: AuditRows) -> _Known:

@@ -112,10 +112,19 @@ def check_of(name: str, result: Result, why: str, /, *, found: float = math.nan,
     return AuditCheck(name=name, result=result, found=float(found), limit=float(limit), why=why)
 
 
+def check_that(name: str, holds: bool, why: str, /, *, found: float, limit: float = 0) -> AuditCheck:
+    """A check that passes where something holds."""
+    return check_of(name, "passed" if holds else "failed", why, found=found, limit=limit)
+
+
+def check_within(name: str, why: str, found: float, limit: float, /) -> AuditCheck:
+    """A check that a figure is at most its limit."""
+    return check_that(name, not found > limit, why, found=found, limit=limit)
+
+
 def check_of_p(name: str, p: float, why: str, /, *, alpha: float) -> AuditCheck:
     """A check by a p-value: it fails below alpha."""
-    result: Result = "failed" if p < alpha else "passed"
-    return check_of(name, result, f"{why} (p = {p:.2g}, {alpha:.2g} fails)", found=p, limit=alpha)
+    return check_that(name, not p < alpha, f"{why} (p = {p:.2g}, {alpha:.2g} fails)", found=p, limit=alpha)
 
 
 def _table(pairs: Sequence[AuditedPair]) -> str:

@@ -120,21 +120,27 @@ def _complete(columns: Mapping[str, PlainColumn], names: Sequence[str], rows: in
 def _secrets(
     names: tuple[str, ...], columns: Mapping[str, PlainColumn], certificate: Certificate, *, own: bool
 ) -> Secrets:
-    rows = np.column_stack([columns[name].codes for name in names])
-    distinct, codes = np.unique(rows, axis=0, return_inverse=True)
-    levels = [
-        tuple(None if code < 0 else columns[name].levels[code] for name, code in zip(names, row, strict=True))
-        for row in distinct.tolist()
-    ]
-    codes = codes.reshape(-1)
+    codes, levels, labels = _joint_levels(names, columns)
     every = list(itertools.combinations(range(len(levels)), 2))
     if own and not isinstance(certificate.pairs, str):
         wanted = {frozenset(map(listed_key, pair)) for pair in certificate.pairs}
         every = [(s, t) for s, t in every if frozenset((listed_key(levels[s]), listed_key(levels[t]))) in wanted]
     counts = np.bincount(codes)
     every.sort(key=lambda pair: -min(counts[pair[0]], counts[pair[1]]))
-    labels = tuple(", ".join(str(_plain(entry)) for entry in level) for level in levels)
     return Secrets(names=names, codes=codes, labels=labels, pairs=tuple(every))
+
+
+def _joint_levels(
+    names: Sequence[str], columns: Mapping[str, PlainColumn]
+) -> tuple[IndexArray, tuple[tuple[Any, ...], ...], tuple[str, ...]]:
+    """Numbers of the rows' joint levels; these levels, and as text."""
+    rows = np.column_stack([columns[name].codes for name in names])
+    distinct, codes = np.unique(rows, axis=0, return_inverse=True)
+    levels = tuple(
+        tuple(None if code < 0 else columns[name].levels[code] for name, code in zip(names, row, strict=True))
+        for row in distinct.tolist()
+    )
+    return codes.reshape(-1), levels, tuple(", ".join(str(_plain(entry)) for entry in level) for level in levels)
 
 
 def _plain(entry: Any) -> Any:
@@ -146,17 +152,8 @@ def _strata(certificate: Certificate, columns: Mapping[str, PlainColumn], rows: 
     given = [name for name in certificate.given if name in columns]
     if not given:
         return RowStrata(codes=np.zeros(rows, dtype=np.intp), labels=("",), levels=((),))
-    table = np.column_stack([columns[name].codes for name in given])
-    distinct, codes = np.unique(table, axis=0, return_inverse=True)
-    levels = [
-        tuple(None if code < 0 else columns[name].levels[code] for name, code in zip(given, row, strict=True))
-        for row in distinct.tolist()
-    ]
-    return RowStrata(
-        codes=codes.reshape(-1),
-        labels=tuple(", ".join(str(_plain(entry)) for entry in level) for level in levels),
-        levels=tuple(levels),
-    )
+    codes, levels, labels = _joint_levels(given, columns)
+    return RowStrata(codes=codes, labels=labels, levels=levels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -241,20 +241,16 @@ class Estimate(Printed):
             # the other side too: where there is much noise, both the estimate and its resamples are too wide; and about
             # what the rows give without smoothing, whose errors are those of the resamples
             ends = [[about - high, about - low] for about in (2 * self.value, rough + self.value)]
-            low, high = (
-                np.min([low, *(end[0] for end in ends)], axis=0),
-                np.max([high, *(end[1] for end in ends)], axis=0),
-            )
-            low = np.maximum(low, self.least)
-            return Interval(low, high) if np.ndim(self.value) else Interval(float(low), float(high))
-        if self.scores:
+            low = np.maximum(np.min([low, *(end[0] for end in ends)], axis=0), self.least)
+            high = np.max([high, *(end[1] for end in ends)], axis=0)
+        elif self.scores:
             ends = np.array([scores.interval(float(level)) for scores in self.scores])
             low, high = self.value + ends.T.reshape(2, *np.shape(self.value))
-            return Interval(low, high) if np.ndim(self.value) else Interval(float(low), float(high))
-        exact = stdtrit(np.minimum(self.freedom, _NORMAL), 1 - tail)
-        reach = np.where(np.isinf(self.freedom), -float(ndtri(tail)), exact) * self.standard_error
-        reach = reach if np.ndim(self.value) else float(reach)
-        return Interval(self.value - reach, self.value + reach)
+        else:
+            exact = stdtrit(np.minimum(self.freedom, _NORMAL), 1 - tail)
+            reach = np.where(np.isinf(self.freedom), -float(ndtri(tail)), exact) * self.standard_error
+            low, high = self.value - reach, self.value + reach
+        return Interval(low, high) if np.ndim(self.value) else Interval(float(low), float(high))
 
     def to_frame(self, level: float = _LEVEL) -> NativeFrame:
         """A small frame of the release's library, a row for each number.
@@ -286,21 +282,17 @@ class Estimate(Printed):
             hint = "They are in .labels." if rows else "It is a single number: write .value."
             raise ColumnNotFoundError("the label", rule="one of the estimate", got="another", hint=hint)
         place = rows.index(wanted)
-        return Estimate(
+        return replace(
+            self,
             what=f"{self.what}, {', '.join(map(str, wanted))}",
             value=float(np.ravel(self.value)[place]),
             standard_error=float(np.ravel(self.standard_error)[place]),
             labels={},
-            rows=self.rows,
-            target=self.target,
-            notes=self.notes,
-            assumptions=self.assumptions,
             resamples=None if self.resamples is None else self.resamples[:, [place]],
             rough=None if self.rough is None else self.rough[[place]],
-            least=self.least,
+            covariance=None,
             freedom=float(np.ravel(np.broadcast_to(self.freedom, np.shape(self.value)))[place]),
             scores=self.scores[place : place + 1],
-            library=self.library,
         )
 
     def _shown(self) -> tuple[str, Rows]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, UncoveredFrameError, short_traceback
+from puffer_frames.errors import ArgumentError, UncoveredFrameError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.matching import require_rows
 from puffer_frames.frames.table import library_of, open_table
-from puffer_frames.numbers.arguments import check_word
+from puffer_frames.numbers.arguments import check_kind, check_word
 from puffer_frames.verbs.attached import certificate_of
 from puffer_frames.verbs.estimating.bounds import TableEstimator
 from puffer_frames.verbs.estimating.estimated import Target
@@ -69,13 +69,9 @@ def estimate(frame: NativeFrame, certificate: Certificate | None = None, /, *, t
     """
     check_word(target, "target", ("table", "population"))
     require_rows(frame)
-    if certificate is not None and not isinstance(certificate, Certificate):
-        raise ArgumentTypeError(
-            "certificate",
-            rule="a Certificate",
-            got=f"a {type(certificate).__name__}",
-            hint="Write released.puffer.certificate, read_certificate(path) or Certificate.load(path).",
-        )
+    if certificate is not None:
+        hint = "Write released.puffer.certificate, read_certificate(path) or Certificate.load(path)."
+        check_kind(certificate, Certificate, "certificate", rule="a Certificate", hint=hint)
     found = certificate_of(frame) if certificate is None else certificate
     found.require_known(frame)
     if found.answers:

@@ -14,7 +14,7 @@ from puffer_frames.frames.columns import Name
 from puffer_frames.numbers.presentation import Printed, Rows, shown, shown_names
 from puffer_frames.priors.prior import FloatArray
 from puffer_frames.verbs.estimating.estimated import CLEAR, Estimate, Reach, Scores, Target
-from puffer_frames.verbs.estimating.laws import Unfolded, Unfolding, check_shares, histogram_of, quantiles_of
+from puffer_frames.verbs.estimating.laws import Unfolded, Unfolding, check_shares, histogram_of
 from puffer_frames.verbs.estimating.levels import counts_of_levels, mean_kept, means_of_members, terms_of
 from puffer_frames.verbs.estimating.moments import (
     Figure,
@@ -242,12 +242,12 @@ class Estimator(Printed):
         name, names = self.columns.name(y, "y"), self.columns.names(on, "on")
         if name in names:
             raise ArgumentError("on", rule="other columns than y", got=repr(name), hint="Leave it out of on.")
+        channels, changed = self.columns.certificate.channels, self.columns.certificate.changed
         numbers = {
             each: self._with_moments(each, "regression")
             for each in (name, *names)
-            if (each == name and each not in self.columns.certificate.channels)
-            or each in self.columns.certificate.changed  # an error, of labels too
-            or self.columns.is_number(each)
+            if each in changed  # an error, of labels too
+            or (each not in channels and (each == name or self.columns.table.kind_of(each) != "labels"))
         }
         design = None if weights is None else self._design(weights)
         terms = terms_of(self.columns, name, names, numbers, design)
@@ -266,11 +266,9 @@ class Estimator(Printed):
                 "larger epsilon.",
             )
         errors = np.sqrt(np.diag(fit.covariance).clip(0.0))
-        figures = [Figure(*pair) for pair in zip(fit.coefficients.tolist(), errors.tolist(), strict=True)]
-        what = f"regression of {shown(name)} on {shown_names(names)}"
         return self._made(
-            what,
-            figures,
+            f"regression of {shown(name)} on {shown_names(names)}",
+            _figures(fit.coefficients, errors),
             {"term": (INTERCEPT, *terms.names)},
             of=(name, *names),
             notes=terms.notes,
@@ -322,7 +320,7 @@ class Estimator(Printed):
         asked = Unfolding.of(support=support, resamples=resamples, rng=rng, population=self.target == "population")
         shares = check_shares(q)
         labels, parts = self._groups(by, self.columns.numbers(name))
-        found = [quantiles_of(part, shares, asked) for part in parts]
+        found = [asked.law(part).quantiles(shares) for part in parts]
         if np.ndim(q) or by is not None:
             labels = {level: tuple(np.repeat(_objects(own), shares.size)) for level, own in labels.items()}
             labels |= {"q": tuple(shares.tolist()) * len(parts)} if np.ndim(q) else {}
@@ -356,8 +354,7 @@ class Estimator(Printed):
         """
         name = self.columns.name(column, "column")
         asked = Unfolding.of(support=support, resamples=resamples, rng=rng, population=self.target == "population")
-        own = self.columns.numbers(name)
-        edges, found = histogram_of(own, bins, asked)
+        edges, found = histogram_of(self.columns.numbers(name), bins, asked)
         labels = {"from": tuple(edges[:-1].tolist()), "to": tuple(edges[1:].tolist())}
         return self._resampled(f"histogram of {shown(name)}", [found], labels, name, least=0.0)
 
@@ -382,10 +379,9 @@ class Estimator(Printed):
         """
         names = self.columns.names(column, "column")
         found = counts_of_levels(self.columns, names, population=self.target == "population")
-        figures = [Figure(*pair) for pair in zip(found.counts.tolist(), found.errors.tolist(), strict=True)]
         return self._made(
             f"rows per level of {shown_names(names)}",
-            figures,
+            _figures(found.counts, found.errors),
             found.levels,
             covariance=found.covariance,
             notes=found.notes,
@@ -465,8 +461,7 @@ class Estimator(Printed):
         least: float = -math.inf,
     ) -> Estimate:
         values, rough, resamples = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
-        errors = resamples.std(axis=0)
-        figures = [Figure(*pair) for pair in zip(values.tolist(), errors.tolist(), strict=True)]
+        figures = _figures(values, resamples.std(axis=0))
         notes = (_PEAKS,) * bool(self.columns.certificate.scales.get(name))
         return self._made(what, figures, labels, of=(name,), notes=notes, resamples=resamples, rough=rough, least=least)
 
@@ -486,15 +481,17 @@ class Estimator(Printed):
         least: float = -math.inf,
         scores: tuple[Reach, ...] = (),
     ) -> Estimate:
-        values = np.array([figure.value for figure in figures])
-        errors = np.array([figure.error for figure in figures])
-        freedom = np.array([figure.freedom for figure in figures])
         one = not labels and not several
+
+        def number(numbers: Iterable[float]) -> Any:
+            found = np.array(list(numbers))
+            return float(found[0]) if one else found.reshape(shape or found.shape)
+
         return Estimate(
             what=what,
-            value=float(values[0]) if one else values.reshape(shape or values.shape),
-            standard_error=float(errors[0]) if one else errors.reshape(shape or errors.shape),
-            freedom=float(freedom[0]) if one else freedom.reshape(shape or freedom.shape),
+            value=number(figure.value for figure in figures),
+            standard_error=number(figure.error for figure in figures),
+            freedom=number(figure.freedom for figure in figures),
             labels=labels,
             rows=self.columns.rows,
             target=self.target,
@@ -507,6 +504,10 @@ class Estimator(Printed):
             scores=scores,
             library=self.library,
         )
+
+
+def _figures(values: FloatArray, errors: FloatArray) -> list[Figure]:
+    return [Figure(*pair) for pair in zip(values.tolist(), errors.tolist(), strict=True)]
 
 
 def _objects(levels: Sequence[Any]) -> Any:

@@ -57,12 +57,7 @@ class BinnedColumn:
 
     @classmethod
     def of(cls, column: NoisyColumn, support: FloatArray, /) -> BinnedColumn:
-        """Count the column for these support points.
-
-        Notes
-        -----
-        **Cost**: bins times points values of the noise's distribution function for each law of noise.
-        """
+        """Count the column: bins times points values of the noise's distribution function for each law of noise."""
         counts, kernels, sizes = [], [], []
         step = float(np.diff(support).min()) if support.size > 1 else math.inf
         for place, noise in enumerate(column.noises):
@@ -455,11 +450,6 @@ def check_shares(q: Any, /) -> FloatArray:
     if shares is None or not shares.size or not ((shares >= 0) & (shares <= 1)).all():
         raise ArgumentError("q", rule="shares from 0 to 1", got="something else", hint="Write q=0.5 for the median.")
     return shares
-
-
-def quantiles_of(column: NoisyColumn, shares: FloatArray, asked: Unfolding, /) -> Unfolded:
-    """Quantiles of the law behind a column."""
-    return asked.law(column).quantiles(shares)
 
 
 def histogram_of(column: NoisyColumn, bins: int | Sequence[float], asked: Unfolding, /) -> tuple[FloatArray, Unfolded]:

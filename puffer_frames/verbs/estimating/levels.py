@@ -20,25 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.coded import Coded
 from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.verbs.estimating.estimated import Scores
 from puffer_frames.verbs.estimating.moments import Figure, RowWeights, mean_of_members, variance_of_members
-from puffer_frames.verbs.estimating.released_columns import NoisyColumn, ReleasedColumns
+from puffer_frames.verbs.estimating.released_columns import NoisyColumn, ReleasedColumns, of_labels
 
 _LEAST_SINGULAR = 1e-6
 """Below this, two mixtures of inputs have released levels that cannot be told apart."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class UnmixedCounts:
-    """Rows per input, and the covariance of the estimate."""
-
-    counts: FloatArray
-    """Shape (inputs,)."""
-    covariance: FloatArray
-    """Shape (inputs, inputs)."""
 
 
 def is_unmixable(matrix: FloatArray, /) -> bool:
@@ -47,8 +37,8 @@ def is_unmixable(matrix: FloatArray, /) -> bool:
     return inputs <= outputs and bool(np.linalg.svd(matrix, compute_uv=False)[-1] > _LEAST_SINGULAR)
 
 
-def unmixed(counts: FloatArray, matrix: FloatArray, /, *, population: bool) -> UnmixedCounts:
-    r"""Rows per input.
+def unmixed(counts: FloatArray, matrix: FloatArray, /, *, population: bool) -> tuple[FloatArray, FloatArray]:
+    r"""Rows per input, and the covariance of the estimate.
 
     - `counts` (array, shape (outputs,)): Rows per released level.
     - `matrix` (array, shape (inputs, outputs)): Probabilities of released levels; `is_unmixable`.
@@ -62,7 +52,7 @@ def unmixed(counts: FloatArray, matrix: FloatArray, /, *, population: bool) -> U
     else:
         held = found.clip(0.0)
         spread = np.diag(held @ matrix) - (matrix * held[:, None]).T @ matrix
-    return UnmixedCounts(counts=found, covariance=inverse @ spread @ inverse.T)
+    return found, inverse @ spread @ inverse.T
 
 
 def response_shares(levels: int, cap: float | None, /) -> tuple[float, float]:
@@ -216,18 +206,25 @@ def _behind_matrix(
     matrix = np.array(found["matrix"], dtype=np.float64)
     _, released = inverse_of(columns, found, together)
     counts = np.bincount(released, minlength=matrix.shape[1]).astype(np.float64)
-    made = unmixed(counts, matrix, population=population)
-    parts = [tuple(level[together.index(name)] for name in names) for level in map(as_level, found["inputs"])]
-    wanted = list(dict.fromkeys(parts))
-    sums = np.array([[float(part == level) for part in parts] for level in wanted])
-    covariance = sums @ made.covariance @ sums.T
+    made, spread = unmixed(counts, matrix, population=population)
+    wanted, sums = _parts_of(found["inputs"], together, names)
+    covariance = sums @ spread @ sums.T
     return LevelFigures(
         levels={name: tuple(level[k] for level in wanted) for k, name in enumerate(names)},
-        counts=sums @ made.counts,
+        counts=sums @ made,
         errors=np.sqrt(np.diag(covariance).clip(0.0)),
         covariance=covariance,
         notes=prepared_notes(columns),
     )
+
+
+def _parts_of(
+    inputs: Sequence[Any], together: Sequence[str], names: Sequence[str]
+) -> tuple[tuple[tuple[Any, ...], ...], FloatArray]:
+    """The levels of some of the columns of a channel, and which of its inputs have each, shape (levels, inputs)."""
+    parts = [tuple(level[together.index(name)] for name in names) for level in map(as_level, inputs)]
+    wanted = tuple(dict.fromkeys(parts))
+    return wanted, np.array([[float(part == level) for part in parts] for level in wanted])
 
 
 def response_of(columns: ReleasedColumns, name: str, /) -> tuple[Coded, IndexArray, list[tuple[float, float]]]:
@@ -322,12 +319,7 @@ class Members:
         """The levels of one of the columns as numbers, per group; raises ArgumentTypeError for labels."""
         levels = [level[place] for level in self.levels]
         if not are_numbers(levels):
-            raise ArgumentTypeError(
-                f"the column {name!r}",
-                rule="of numbers",
-                got="labels",
-                hint="Name it as by=, or write .value_counts(column).",
-            )
+            raise of_labels(name)
         return np.array(levels, dtype=np.float64)
 
     def beside(self, other: Members, /) -> Members:
@@ -386,10 +378,7 @@ def _of_one_draw(columns: ReleasedColumns, names: Sequence[str], together: Seque
     if "matrix" not in channel:
         raise unknown_channel(names[0], sees_secret=channel.get("sees") == "secret")
     inverse, released = inverse_of(columns, channel, together)
-    inputs = [as_level(level) for level in channel["inputs"]]
-    parts = [tuple(level[together.index(name)] for name in names) for level in inputs]
-    levels = tuple(dict.fromkeys(parts))
-    sums = np.array([[float(part == level) for part in parts] for level in levels])
+    levels, sums = _parts_of(channel["inputs"], together, names)
     return Members(levels=levels, weights=(sums @ inverse)[:, released].T, notes=prepared_notes(columns))
 
 

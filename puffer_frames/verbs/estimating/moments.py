@@ -100,7 +100,9 @@ def regression(
         below, above = (pull @ rows.meat(beta + moved, population=population) @ pull for moved in (-step, step))
         middle = pull @ meat @ pull
         found[k] = middle, (above - below) / (2 * reach), ((above + below) / 2 - middle) / reach**2
-    if not rows.hidden.any() and rows.are_known():  # nothing is hidden: least squares, with its normal intervals
+    if not rows.hidden.any() and (
+        weights is None or (weights.members == 1.0).all()
+    ):  # nothing is hidden: least squares, with its normal intervals
         found[:, 1:] = 0.0
     sizes = 1 / np.sqrt(np.maximum(found[:, 2], np.finfo(float).tiny))  # of B, in standard errors
     clearance = float(sizes.min())
@@ -159,10 +161,6 @@ class _CentredRows:
     def shares(self) -> FloatArray | None:
         """What an entry counts for in sums over the raw rows."""
         return None if self.weights is None else self.weights.members * self.weights.design
-
-    def are_known(self) -> bool:
-        """Whether no label is random."""
-        return self.weights is None or bool((self.weights.members == 1.0).all())
 
     def gram(self) -> FloatArray:
         """The sums of squares and products of the values behind the noise, estimated without bias."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +17,7 @@ from puffer_frames.frames.dates import ENDS
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.roles import is_of_labels
 from puffer_frames.noise.adding import HALVES, RESOLUTION, grid_of
-from puffer_frames.noise.families import WORDS
+from puffer_frames.noise.families import family_titled
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.stable import RESOLUTION as STABLE_RESOLUTION
@@ -102,7 +101,6 @@ _NEVER = 1e-9
 _FINE = 1e-6
 _FLAT = 1e-3
 """A share of the scale: this near 0 the density of noise hardly changes."""
-_STABLE = re.compile(r"([\d.]+)-stable")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,10 +158,6 @@ class ReleasedColumns:
             raise ArgumentError(role, rule="different columns", got=got, hint="Name each column once.")
         return names
 
-    def is_number(self, name: str, /) -> bool:
-        """Whether a column has numbers, with noise or as they were."""
-        return name not in self.certificate.channels and self.table.kind_of(name) != "labels"
-
     def is_in_cells(self, name: str, /) -> bool:
         """Whether a column of a whole table has one value in place of all of a cell."""
         table = self.certificate.table
@@ -216,12 +210,7 @@ class ReleasedColumns:
     def values(self, name: str, /) -> FloatArray:
         """The released values of a column of numbers; raises ArgumentTypeError for another, ArgumentError for ends."""
         if self.table.kind_of(name) == "labels":
-            raise ArgumentTypeError(
-                f"the column {name!r}",
-                rule="of numbers",
-                got="labels",
-                hint="Name it as by=, or write .value_counts(column).",
-            )
+            raise of_labels(name)
         self.check_numeric(name)
         values = self.table.values(name)
         if not (np.abs(values) <= LARGEST_VALUE).all():
@@ -398,18 +387,20 @@ def noise_of(title: str, scale: float, /) -> NoiseFamily | None:
     """The noise of a certificate; None for a scale of 0, and ArgumentError for a family that is not known here."""
     if not scale:
         return None
-    stable = _STABLE.fullmatch(title)
-    if stable:
-        return Stable(scale=scale, alpha=float(stable[1]))
-    for noise in WORDS.values():
-        if noise.title == title:
-            return noise.at(scale)
+    if (family := family_titled(title)) is not None:
+        return family.at(scale)
     raise ArgumentError(
         "the noise of the certificate",
         rule="one that this version of the package knows",
         got=repr(title),
         hint="Estimate with the version that made the release.",
     )
+
+
+def of_labels(name: str, /) -> ArgumentTypeError:
+    """The error of a column of labels in place of one of numbers."""
+    hint = "Name it as by=, or write .value_counts(column)."
+    return ArgumentTypeError(f"the column {name!r}", rule="of numbers", got="labels", hint=hint)
 
 
 def _as_keys(levels: Sequence[Any]) -> tuple[Any, ...]:

@@ -28,10 +28,7 @@ from puffer_frames.verbs.attached import certificate_of
 def without_refined(certificates: Sequence[Certificate], /) -> list[Certificate]:
     """The releases that none of the others refines; one that is there twice is there once.
 
-    Raises
-    ------
-    CalibrationError
-        For two refinements of one release: both were drawn given its noise, and nothing is known of them together.
+    Raises CalibrationError for two refinements of one release: nothing is known of two draws given the same noise.
     """
     refined = {link["fingerprint"] for one in certificates for link in one.refines}
     left, seen = list[Certificate](), dict[str, Certificate]()
@@ -41,12 +38,8 @@ def without_refined(certificates: Sequence[Certificate], /) -> list[Certificate]
         before = [seen[link["fingerprint"]] for link in one.refines if link["fingerprint"] in seen]
         # a draw that was interrupted has no fingerprint: nobody knows that it is the same as another one
         if any(not one.fingerprint or other.fingerprint != one.fingerprint for other in before):
-            raise CalibrationError(
-                "the releases",
-                rule="ones of which a joint guarantee is known",
-                got="two refinements of one release",
-                hint="Refine the latest release of a chain; withdraw a refinement that was given to nobody.",
-            )
+            hint = "Refine the latest release of a chain; withdraw a refinement that was given to nobody."
+            raise _refused("two refinements of one release", hint=hint)
         seen |= {link["fingerprint"]: one for link in one.refines}
         if not before:
             left.append(one)

@@ -218,13 +218,7 @@ def read_before(path: object, /) -> Beginning:
 
 
 def records_of(lines: Lines, /, *, path: object) -> dict[str, Record]:
-    """The entries by their names, in the order of their reservation.
-
-    Raises
-    ------
-    LedgerError
-        For a line that no release has written.
-    """
+    """The entries by name, in the order of their reservation; raises LedgerError for a line that no release wrote."""
     found, cut = lines.before.made or ({}, [])
     try:
         said, new = lines.records(_line)
@@ -270,13 +264,7 @@ _SAID = ("dataset", "batch", "secret", "columns", "unit", "given", "epsilon", "d
 
 
 def check_lines(lines: Lines, /, *, path: object) -> dict[str, Record]:
-    """As `records_of`, with every certificate checked, and with what lines say compared with their certificates.
-
-    Raises
-    ------
-    LedgerError
-        For a line that no release has written.
-    """
+    """As `records_of`, with every certificate checked, and with what lines say compared with their certificates."""
     found, said = records_of(lines, path=path), dict[object, dict[str, Any]]()
     withdrawn = set[object]()
     for number, line in lines.records()[0]:
@@ -309,9 +297,4 @@ _LOST = "Bring back the file as it was: what a ledger has lost, no limit counts.
 
 
 def _refused(path: object, got: str, hint: str = _LOST) -> LedgerError:
-    return LedgerError(
-        f"the ledger {shown(str(path))}",
-        rule="of lines that releases have written",
-        got=got,
-        hint=hint,
-    )
+    return LedgerError(f"the ledger {shown(str(path))}", rule="of lines that releases have written", got=got, hint=hint)

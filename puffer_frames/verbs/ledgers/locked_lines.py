@@ -59,12 +59,8 @@ class Lines:
     ) -> tuple[list[tuple[int, Mapping[str, Any]]], list[int]]:
         """The records with the numbers of their lines, and the numbers of lines that were cut off.
 
-        `read` makes a record of a line, as `parsed_line` does.
-
-        Raises
-        ------
-        BrokenLineError
-            For a line that is no record, and whose writer was not stopped.
+        `read` makes a record of a line, as `parsed_line` does. Raises BrokenLineError for a line that is no record, and
+        whose writer was not stopped.
         """
         texts = [*self.whole, *([self.rest] if self.rest else [])]
         records = [(read or parsed_line)(text) for text in texts]
@@ -131,15 +127,8 @@ def locked(path: Path, /, *, what: str, mode: int = 0o666, before: Beginning = B
     """Read a file and add to it, with everybody else kept out in between; it is made where there is none.
 
     `what` is the file in words, and `mode` that of a new one; a beginning that the file still has is not read again.
-
-    Raises
-    ------
-    ArgumentError
-        For something else than a file.
-    LockedFileError
-        Where somebody else holds it for longer than `WAIT`.
-    OSError
-        Where it cannot be opened or written.
+    Raises ArgumentError for something else than a file, LockedFileError where somebody else holds it for longer than
+    `WAIT`, and OSError where it cannot be opened or written.
     """
     with _opened(path, os.O_RDWR | os.O_CREAT, what, mode) as descriptor:
         yield LockedLines(_read(descriptor, before), descriptor)

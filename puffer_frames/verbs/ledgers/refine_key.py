@@ -12,8 +12,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
+from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.noise.stream import KEY_BYTES, ReleaseKey
+from puffer_frames.numbers.arguments import check_kind
 from puffer_frames.numbers.presentation import plain
 from puffer_frames.priors.prior import FloatArray
 from puffer_frames.verbs.ledgers.entries import now
@@ -62,10 +63,7 @@ class RefineKey:
     def find(self, links: Sequence[Mapping[str, Any]], /, *, epsilon: float, scales: Mapping[str, float]) -> str:
         """The fingerprint of what the last release of a chain was refined into; empty for the first time.
 
-        Raises
-        ------
-        CalibrationError
-            Where it was refined with another epsilon or other scales, and where this file did not make the chain.
+        Raises CalibrationError where it was refined otherwise, and where this file did not make the chain.
         """
         for before, after in pairwise(links):
             made = self.refined.get(before["fingerprint"])
@@ -108,17 +106,9 @@ class RefineKey:
 def opened(path: str | Path, /) -> Iterator[RefineKey]:
     """Open a key file, or make one that only its owner can read.
 
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        For something else than a key file, and for one that others can read.
-    OSError
-        Where it cannot be opened or written.
+    Raises ArgumentError, ArgumentTypeError for something else than a key file, and for one that others can read.
     """
-    if not isinstance(path, (str, Path)):
-        raise ArgumentTypeError(
-            "key", rule="the path of a file", got=f"a {type(path).__name__}", hint='Write key="refine.key".'
-        )
+    check_kind(path, str | Path, "key", rule="the path of a file", hint='Write key="refine.key".')
     with locked(Path(path), what=_FILE, mode=0o600) as file:
         _check_mode(Path(path))
         lines = _records(file)

@@ -16,7 +16,6 @@ from puffer_frames.certificates.about import is_seen
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import (
     ArgumentError,
-    ArgumentTypeError,
     CalibrationError,
     LedgerError,
     LedgerNotFoundError,
@@ -27,7 +26,7 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.plans.source import before_first_row
 from puffer_frames.frames.stamps.parquet import when_run
 from puffer_frames.frames.table import open_table, small_frame
-from puffer_frames.numbers.arguments import Target, check_delta, check_number
+from puffer_frames.numbers.arguments import Target, check_delta, check_kind, check_number
 from puffer_frames.numbers.presentation import Printed, Rows, plain, shown
 from puffer_frames.verbs.ledgers.composition import Composition, batch_of, together
 from puffer_frames.verbs.ledgers.entries import Entry, Record, entry_line, read_before, records_of
@@ -78,13 +77,8 @@ class Ledger(Printed):
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.path, (str, Path)):
-            raise ArgumentTypeError(
-                "the path of the ledger",
-                rule="a str or a Path",
-                got=f"a {type(self.path).__name__}",
-                hint='Write ledger="releases.jsonl".',
-            )
+        name, hint = "the path of the ledger", 'Write ledger="releases.jsonl".'
+        check_kind(self.path, str | Path, name, rule="a str or a Path", hint=hint)
         object.__setattr__(self, "path", Path(self.path).absolute())
         if self.limit is not None:
             limit = check_number(self.limit, "limit")
@@ -386,15 +380,7 @@ LedgerArgument: TypeAlias = str | os.PathLike[str] | Ledger | None
 
 
 def as_ledger(ledger: LedgerArgument, /, *, dataset: str | None) -> Ledger | None:
-    """The ledger that a release is written to.
-
-    Raises
-    ------
-    ArgumentTypeError
-        For something else.
-    ArgumentError
-        Where the data set of the release has no name.
-    """
+    """The ledger that a release is written to; raises ArgumentError where the data set of the release has no name."""
     if ledger is None:
         return None
     found = ledger if isinstance(ledger, Ledger) else Ledger(ledger)  # type: ignore[arg-type]

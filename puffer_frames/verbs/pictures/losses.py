@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from puffer_frames.errors import ArgumentTypeError, CalibrationError
+from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.table import small_rows
 from puffer_frames.mechanisms.noise.curves import NoisyColumn, columns_of
-from puffer_frames.numbers.arguments import check_count, check_epsilon
+from puffer_frames.numbers.arguments import check_count, check_epsilon, check_kind
 from puffer_frames.numbers.presentation import plain, upper_text
 from puffer_frames.papers.quilt.influence import FixedStart, stationary_influence
 from puffer_frames.priors.markov import MarkovChain
@@ -32,6 +32,7 @@ from puffer_frames.verbs.pictures.style import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 _FLOOR = 1e-9
@@ -175,10 +176,7 @@ def quilt(
     epsilon = check_epsilon(epsilon)
     length = check_count(length, "length", at_least=2, at_most=1 << 30)
     node = (length + 1) // 2 if node is None else check_count(node, "node", at_least=1, at_most=length)
-    if not isinstance(chain, MarkovChain):
-        raise ArgumentTypeError(
-            "chain", rule="a MarkovChain", got=f"a {type(chain).__name__}", hint="Write MarkovChain.of(matrix)."
-        )
+    check_kind(chain, MarkovChain, "chain", rule="a MarkovChain", hint="Write MarkovChain.of(matrix).")
     ax = new_axes(ax)
     before, after = min(node - 1, _MOST_STEPS), min(length - node, _MOST_STEPS)
     steps = np.arange(1, max(before, after) + 1)
@@ -316,10 +314,6 @@ def robustness(plan: Planned, /, *, column: str | None = None, ax: Axes | None =
     what = f"delta at ε = {plain(plan.epsilon)}" if plan.delta else "pure loss"
     title = "Loss per belief: covered (filled) or not"
     return finish(ax, title=title, x=f"{what}; dashed: asked for", y="", legend=False)
-
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def sheet(plan: Any, /) -> Figure:

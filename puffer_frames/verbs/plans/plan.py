@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,12 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.files import write_text
 from puffer_frames.frames.null_values import codes_text
 from puffer_frames.frames.roles import Roles, RowOrder
-from puffer_frames.frames.table import Table, check_library, library_of, open_table, small_frame
+from puffer_frames.frames.table import Table, check_library, frame_of, library_of, open_table, small_frame
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms import registry
 from puffer_frames.mechanisms.arguments import CalibrateArguments
 from puffer_frames.mechanisms.batch_report import BatchReport, more_rows, moved_text, refused_by, report_of
-from puffer_frames.mechanisms.file_checks import check_checksum, check_kinds, kinds_of
+from puffer_frames.mechanisms.file_checks import check_origin, kinds_of
 from puffer_frames.mechanisms.request import Request, RowsRequest, as_planned
 from puffer_frames.mechanisms.seam import Compared, CurvePoint, Fitted, as_epsilons
 from puffer_frames.noise.family import NoiseFamily
@@ -346,8 +346,7 @@ class Plan(Printed):
         """
         asked = as_epsilons(epsilons, self.epsilon)
         points = list(self.fitted.curve(asked, left_out=self.left_out))
-        names = [each.name for each in fields(CurvePoint)]
-        return small_frame({name: [getattr(point, name) for point in points] for name in names}, library=self.library)
+        return frame_of(points, CurvePoint, library=self.library)
 
     @short_traceback
     def privacy_profile(self, epsilons: Iterable[float] | None = None, /) -> NativeFrame:
@@ -615,9 +614,8 @@ def _believed(found: Any, /) -> Plan:
         if not typed or not isinstance(compared, Compared | None) or parts["plan"].tag != tag:
             raise refused("something else than the parts of a plan")
         fitted = parts.pop("plan")
-        check_checksum(parts["checksum"])
+        check_origin(parts["checksum"], parts.get("kinds", {}), fitted.request)
         check_library(parts.get("library", "pandas"))
-        check_kinds(parts.get("kinds", {}), fitted.request)
         plan = Plan(fitted=fitted.checked(), compared=compared, **parts)
         rehearse(plan.fitted)
         str(plan)  # what cannot be shown is no plan
