@@ -180,7 +180,7 @@ def test_an_estimate_is_made_only_of_integers_that_may_be_many(spark, monkeypatc
 
 def test_an_estimate_of_other_rows_is_an_error(spark):
     rows = make_frame(spark, make_table()).selectExpr("id AS number", "score AS public_0", "group AS secret_0")
-    found = rows.agg(passes.F.bit_xor(passes.row_hash(rows.columns, 5))).toArrow().column(0)[0].as_py()
+    found = rows.agg(passes.F.bit_xor(*passes.row_hash(rows.columns, 5))).toArrow().column(0)[0].as_py()
     assert passes.estimate(rows, "public_0", seed=5, check=found) == 7
     with pytest.raises(CalibrationError, match="the pass of the estimate"):
         passes.estimate(rows.limit(1100), "public_0", seed=5, check=found)

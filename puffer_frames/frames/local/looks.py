@@ -174,12 +174,12 @@ def evidence_plans(rows: Any, own: Sequence[str], target: str, /) -> list[Any]:
     """Native lazy frames of what `Evidence` is made of, whatever the engine: how many kept values have so many rows,
     and how many of these are outside the most frequent target; how many targets have so many rows.
     """
-    counts = nw.from_native(rows).group_by(*own, target).agg(nw.len().cast(nw.Int64).alias("rows"))
-    size, number = nw.col("rows").sum().cast(nw.Int64).alias("size"), nw.len().alias("number")
-    sizes = counts.group_by(*own).agg(size, nw.col("rows").max().alias("most"))
-    sizes = sizes.with_columns(errors=nw.col("size") - nw.col("most"))
-    found = sizes.group_by("size").agg(number, nw.col("errors").sum().cast(nw.Int64))
-    return [nw.to_native(found), nw.to_native(counts.group_by(target).agg(size).group_by("size").agg(number))]
+    counts = nw.from_native(rows).group_by(*own, target).agg(nw.len().alias("rows"))
+    size, number = nw.col("rows").sum().alias("size"), nw.len().alias("number")
+    errors = (nw.col("size") - nw.col("most")).sum().alias("errors")
+    sizes = counts.group_by(*own).agg(size, nw.col("rows").max().alias("most")).group_by("size").agg(number, errors)
+    targets = counts.group_by(target).agg(size).group_by("size").agg(number)
+    return [nw.to_native(found.select(nw.all().cast(nw.Int64))) for found in (sizes, targets)]
 
 
 def evidence_of(sizes: Any, targets: Any, /) -> Evidence:
