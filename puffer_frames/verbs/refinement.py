@@ -235,9 +235,9 @@ def refine_release(
         code = file.rows.get(earlier.fingerprint)
         if code is not None and code != file.code(values):
             raise _order("rows in another order, or with other values, than were released")
-        certificate = _certificate(later, asked, chain, rows, seen, noted=code is not None)
+        certificate = _certificate(later, asked, chain, rows, seen, noted=code is not None).said(drawing.about)
         known = file.find(chain.links, epsilon=later.request.target.epsilon, scales=later.scales)
-        reserved = Reserved.of(drawing.ledger, certificate.said(drawing.about), frame, known=known)
+        reserved = Reserved.of(drawing.ledger, certificate, frame, known=known)
         columns = {
             name: on_grid(
                 values[name],
@@ -262,7 +262,7 @@ def refine_release(
         if not known:
             file.write(earlier.fingerprint, value, epsilon=certificate.epsilon, scales=later.scales, values=values)
     sample = {name: sampled(column) for name, column in columns.items()}
-    return reserved.put(certificate.said(drawing.about).of_values(value, sample), table.native)
+    return reserved.put(certificate.of_values(value, sample), table.native)
 
 
 def _rows(plan: FittedNoise, frame: NativeFrame, chain: Chain) -> tuple[RowsRequest, LocalRows]:

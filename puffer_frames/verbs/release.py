@@ -129,11 +129,11 @@ def release_rows(
             unproved=unproved,
         )
         found = replace(fitted.certificate(release), rarest=rarest)
-        return found.of_codes(codes_text(fitted.request.null_values)).of_dates(tuple(rows.dates))
+        return found.of_codes(codes_text(fitted.request.null_values)).of_dates(tuple(rows.dates)).said(drawing.about)
 
     reserved = drawing.reserve(certificate(sum(rows_per_secret.values()), ()), frame)
     released = rows.release(fitted.draws(asked, key))
-    found = certificate(released.rows, released.levels).said(drawing.about)
+    found = certificate(released.rows, released.levels)
     note_rows(fitted, rows, asked, released.fingerprint)
     return reserved.put(found.of_values(released.fingerprint, released.sample), released.frame)
 

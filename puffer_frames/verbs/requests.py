@@ -307,7 +307,7 @@ class Drawing:
 
     def reserve(self, certificate: Certificate, frame: NativeFrame, /) -> Reserved:
         """Write a release into the ledger, if there is one, before the noise is drawn; raises as `Ledger.reserve`."""
-        return Reserved.of(self.ledger, certificate.said(self.about), frame)
+        return Reserved.of(self.ledger, certificate, frame)
 
 
 Arguments = TypeVar("Arguments", bound=TableArguments)

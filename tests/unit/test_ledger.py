@@ -506,6 +506,15 @@ def test_batches_of_other_people_count_once_and_the_limit_holds_in_each(path):
     assert book.frame["batch"].tolist() == ["first", "second", "third"]
 
 
+@pytest.mark.parametrize("query", ["sum", "count"])
+def test_a_reserved_line_of_answers_says_once_that_nobody_is_in_two_batches(path, query):
+    about = NAMED | {"batch": "first", "batches": "no person is in two"}
+    asked = {"unit": "name", "query": query, "epsilon": 1.0, "domain": (0, 9), "about": about, "ledger": path}
+    PEOPLE.puffer.aggregate(value="visits", **asked)
+    for line in path.read_text().splitlines():
+        assert [each["key"] for each in json.loads(line)["certificate"]["statements"]].count("batches") == 1
+
+
 def test_what_declares_nothing_counts_beside_every_batch(path):
     released = [of_batch(None, name, **BOUNDED) for name in ("first", "second")]
     released += [of_batch(None, "third", declared=False, **BOUNDED, epsilon=0.2)]

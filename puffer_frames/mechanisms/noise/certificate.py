@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import starmap
 from typing import Any, cast
 
@@ -119,7 +119,7 @@ def _cap(scale: float) -> float | None:
     return 1 / scale if scale else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReleaseFacts:
     """A release of noise, as far as its sentences depend on it."""
 
@@ -209,7 +209,7 @@ class ReleaseFacts:
         """Columns that were clipped to the range of the table of the plan."""
         return [name for name, choice in self.choices.items() if choice.clips and name not in self.request.domain]
 
-    @property
+    @cached_property
     def stated(self) -> Facts:
         """What the certificate states as fields."""
         by_delta = any("by delta" in choice.remarks for choice in self.choices.values())

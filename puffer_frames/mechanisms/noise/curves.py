@@ -33,8 +33,8 @@ REACH = 4.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoisyColumn:
-    """A column of numbers of a plan of noise."""
+class ColumnLaws:
+    """The laws of a column of numbers of a plan, and its noise."""
 
     name: str
     laws: Mapping[Secret, Prior]
@@ -45,7 +45,7 @@ class NoisyColumn:
     """The pair of secrets with the largest loss."""
 
     @classmethod
-    def of(cls, plan: Fitted[Any], column: str | None, /) -> NoisyColumn:
+    def of(cls, plan: Fitted[Any], column: str | None, /) -> ColumnLaws:
         """Raises ArgumentError for a plan without such a column, and for one from which the frequencies are missing."""
         names = list(plan.scales)
         name = column if column is not None else next(iter(names), "")

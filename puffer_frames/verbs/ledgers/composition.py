@@ -267,7 +267,7 @@ def check_measured(certificates: Sequence[Certificate], /) -> None:
 def _check_alike(certificates: Sequence[Certificate]) -> None:
     """What every rule needs."""
     check_measured(certificates)
-    first = certificates[0]
+    first, ranged = certificates[0], all(map(_has_noise_for_ranges, certificates))
     alike = (
         *(("secret", "secrets"), ("pairs", "protected pairs")),
         # the pairs of a coarser secret bound nothing of a finer one
@@ -278,17 +278,17 @@ def _check_alike(certificates: Sequence[Certificate]) -> None:
             raise _refused(f"different {words}", hint="Compose releases that protect the same.")
     if len({_units(each) for each in certificates}) > 1:
         raise _refused("different units, or different assumptions about their rows", hint="Compose alike releases.")
-    if any(each.facts.sampled for each in certificates) and not all(map(_has_noise_for_ranges, certificates)):
+    if any(each.facts.sampled for each in certificates) and not ranged:
         raise _refused(
             "a release that used some rows of each unit, which another one may not have used",
             hint='Draw these rows once, keep that table, and release it with Unit(..., over="raise") and releases=.',
         )
-    if certificates[0].unit and not all(map(_has_noise_for_ranges, certificates)) and _planned(certificates) is None:
+    if first.unit and not ranged and _planned(certificates) is None:
         raise _refused(
             "several releases of units whose rows were assumed to be of some kind",
             hint='Plan for them: releases=2, or say Unit(..., rows="any").',
         )
-    if any(each.given for each in certificates) and not all(map(_has_noise_for_ranges, certificates)):
+    if any(each.given for each in certificates) and not ranged:
         raise _refused(
             "a release that conditions on columns, whose scales differ from stratum to stratum",
             hint='Release with Noise(theorem="bounded"), or without given=.',
@@ -312,8 +312,8 @@ def _check_rows(certificates: Sequence[Certificate]) -> None:
 
     Batches are different rows: noise for the range of each adds, whatever a person's values in them have in common.
     """
-    batches = {each.batch for each in certificates}
-    if len(batches) > 1 and not all(map(_has_noise_for_ranges, certificates)):
+    batches, ranged = {each.batch for each in certificates}, all(map(_has_noise_for_ranges, certificates))
+    if len(batches) > 1 and not ranged:
         raise _refused(
             "different batches, in which one person may be twice",
             hint='Say about={"batches": "no person is in two"} where that is so, or release with '
@@ -322,7 +322,6 @@ def _check_rows(certificates: Sequence[Certificate]) -> None:
     if len({(each.batch, each.rows) for each in certificates}) > len(batches):
         raise _refused("different numbers of rows", hint="Compose releases of the same records.")
     read = {(each.public, each.given) for each in certificates}
-    ranged = all(map(_has_noise_for_ranges, certificates))
     if any(each.facts.recoded for each in certificates) and not ranged:  # equal figures may be those of other codes
         raise _refused(
             "codes that were read as missing values, beside releases with other codes or none",

@@ -11,7 +11,7 @@ import numpy as np
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.table import small_rows
-from puffer_frames.mechanisms.noise.curves import NoisyColumn, columns_of
+from puffer_frames.mechanisms.noise.curves import ColumnLaws, columns_of
 from puffer_frames.numbers.arguments import check_count, check_epsilon, check_kind
 from puffer_frames.numbers.presentation import plain, upper_text
 from puffer_frames.papers.quilt.influence import FixedStart, stationary_influence
@@ -251,7 +251,7 @@ def loss(plan: Planned, /, *, column: str | None = None, ax: Axes | None = None)
     >>> pictures.loss(plan).get_ylabel()
     'log-ratio of densities'
     """
-    found, ax = NoisyColumn.of(plan.fitted, column), new_axes(ax)
+    found, ax = ColumnLaws.of(plan.fitted, column), new_axes(ax)
     y = found.released
     ax.axhspan(-plan.epsilon, plan.epsilon, color=COLOURS[5], alpha=0.18, linewidth=0)
     for edge in (-plan.epsilon, plan.epsilon):

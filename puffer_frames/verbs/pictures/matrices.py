@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from puffer_frames.errors import ArgumentError
-from puffer_frames.mechanisms.noise.curves import NoisyColumn, coarse, coupling
+from puffer_frames.mechanisms.noise.curves import ColumnLaws, coarse, coupling
 from puffer_frames.numbers.presentation import level_text
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
 from puffer_frames.verbs.pictures.style import COLOURS, SMALL, Planned, finish, new_axes, new_sheet, short, told_apart
@@ -46,7 +46,7 @@ def distributions(plan: Planned, /, *, column: str | None = None, ax: Axes | Non
     >>> pictures.distributions(plan).get_xlabel()
     'score'
     """
-    found, ax = NoisyColumn.of(plan.fitted, column), new_axes(ax)
+    found, ax = ColumnLaws.of(plan.fitted, column), new_axes(ax)
     secrets = found.shown(MOST_SECRETS)
     edges = coarse(np.concatenate([law.means for law in found.laws.values()]), _MOST_BINS)
     for k, secret in enumerate(secrets):
@@ -221,7 +221,7 @@ def transport(
     if isinstance(plan, Mapping):
         laws, worst, words = plan, tuple(plan)[:2], ["value"]
     else:
-        found = NoisyColumn.of(plan.fitted, column)
+        found = ColumnLaws.of(plan.fitted, column)
         laws, worst, words = found.laws, found.worst, [short(found.name), short(", ".join(plan.secret))]
     first, second = (*(worst if pair is None else pair), None, None)[:2]
     if not all(isinstance(laws.get(one), Prior) and laws[one].is_discrete for one in (first, second)):
