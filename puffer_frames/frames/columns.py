@@ -274,9 +274,9 @@ _WRITTEN = re.compile(
 behind it (1- and 2- are grades), or a unit."""
 _NO_UNITS = ("st", "nd", "rd", "th", "s", "'s", "’s")
 """What is behind the numbers of labels: 5th, 60s."""
-_WITH_POINTS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?|[0-9]*\.?[0-9]*")
-_WITH_COMMAS = re.compile(r"[0-9]{1,3}(\.[0-9]{3})+(,[0-9]*)?|[0-9]*,?[0-9]*")
-"""Points before decimals and commas between thousands; and the other way round."""
+_WITH_POINTS = re.compile(r"[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]*)?|[0-9]*\.?[0-9]*")
+_WITH_COMMAS = re.compile(r"[1-9][0-9]{0,2}(\.[0-9]{3})+(,[0-9]*)?|[0-9]*,?[0-9]*")
+"""Points before decimals and commas between thousands; and the other way round. 5.600 may be either."""
 _CODE = re.compile(r"\s*0[0-9]+\s*")
 _FEWEST, _MOSTLY = 5, 0.9
 """This many different numbers, and this share of numbers among the texts, are no labels such as "1", "2+"."""
@@ -333,27 +333,36 @@ def _date_format(texts: Iterable[object], /) -> str | None:
     return found
 
 
+_DATETIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d")
+
+
 def meant_as(name: str, texts: Sequence[object], /) -> tuple[str, str] | None:
     """What different texts mean that are hardly labels, "dates" or "numbers", and how to come to these; or None."""
     if form := _date_format(texts):
         cut = any(isinstance(text, str) and re.search(_BEHIND, text) for text in texts)
         in_pandas = f'.str.replace(r"{_BEHIND}", "", regex=True)' * cut
         in_polars = f'.str.replace(r"{_BEHIND}", "")' * cut
+        in_command = (
+            "The command reads dates as 2026-01-31 where no other text is among them: name such texts in --null-"
+        )
+        in_command += "values."
+        if all(_DATETIME.fullmatch(text) for text in texts if isinstance(text, str)):
+            in_command = f"The command reads them with --schema {name}=Datetime."
         return "dates", (
             f'Convert the text to dates first: in pandas pd.to_datetime(frame[{name!r}]{in_pandas}, format="{form}", '
             f'errors="coerce"), in Polars pl.col({name!r}){in_polars}.str.to_date("{form}", strict=False); then '
-            'nulls="drop" leaves out what is none. The command reads dates as 2026-01-31 where no other text is among '
-            "them: name such texts in --null-values."
+            f'nulls="drop" leaves out what is none. {in_command}'
         )
     return ("numbers", from_text(name, texts)) if are_written_numbers(texts) else None
 
 
 def merging(name: str, /) -> str:
-    """How to merge the rare labels of a column before a release."""
-    often = f"frame[{name!r}].map(frame[{name!r}].value_counts())"
+    """How to merge the rare labels of a column before a release, so that as many are left as whole tables take."""
+    in_polars = f"pl.col({name!r}).value_counts(sort=True).struct.field({name!r}).head(60).implode()"
     return (
-        f"Merge labels of few rows, here of fewer than 20: in pandas frame[{name!r}].where({often} >= 20, 'other'), in "
-        f"Polars pl.when(pl.len().over({name!r}) >= 20).then({name!r}).otherwise(pl.lit('other'))."
+        f"Keep the 60 most frequent labels, and merge the others: in pandas frame[{name!r}].where(frame[{name!r}].isin("
+        f"frame[{name!r}].value_counts().index[:60]), 'other'), in Polars "
+        f"pl.when(pl.col({name!r}).is_in({in_polars})).then({name!r}).otherwise(pl.lit('other'))."
     )
 
 
@@ -371,9 +380,16 @@ def from_text(name: str, texts: Iterable[object], /) -> str:
         steps += r'.str.replace(r"^(.*\d)-\s*$", r"-\1", regex=True)'
     if any("−" in match[0] for match in numbers):
         steps += '.str.replace("−", "-", regex=False)'
-    if not all(map(_WITH_POINTS.fullmatch, written)):
-        if not all(map(_WITH_COMMAS.fullmatch, written)):
-            return _BY_HAND
+    marks = {mark for mark in ".," if mark in "".join(written)}
+    with_points, with_commas = (all(map(form.fullmatch, written)) for form in (_WITH_POINTS, _WITH_COMMAS))
+    if not (with_points or with_commas) or (with_points and with_commas and len(marks) > 1):
+        return _BY_HAND
+    if with_points and with_commas and marks:
+        steps += '.str.replace(".", "", regex=False)' * ("." in marks)
+        mark = "point" if "." in marks else "comma"
+        more = f" The {mark} is taken to mark thousands, for three digits follow it in all texts: take another step if "
+        more += "it marks decimals."
+    elif not with_points:
         steps += '.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)'
         if not re.search(r"[^\d.,+\-\s]", "".join(listed)):
             more = f" The command reads them with {_POINTS if '.' in ''.join(written) else _COMMAS}."

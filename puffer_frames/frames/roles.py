@@ -318,10 +318,19 @@ def check_nulls(nulls: str, roles: Roles, /) -> None:
     """Raise ArgumentError unless the word is "raise" or "drop", or "level" where all public columns hold labels."""
     if nulls in ("raise", "drop") or (nulls == "level" and not roles.numbers):
         return
-    rule = '"raise" or "drop"' if roles.numbers else '"raise", "drop" or "level"'
     if nulls == "level":
-        rule += " where a public column holds numbers"
-    raise ArgumentError("nulls", rule=rule, got=repr(nulls), hint='Leave it out for "raise".')
+        raise no_level("where a public column holds numbers")
+    rule = '"raise" or "drop"' if roles.numbers else '"raise", "drop" or "level"'
+    raise ArgumentError("nulls", rule=rule, got=repr(nulls), hint=_DEFAULT)
+
+
+_DEFAULT = 'Leave it out for "raise".'
+
+
+def no_level(where: str, /) -> ArgumentError:
+    """The error of missing entries that cannot be a level."""
+    hint = f'{_DEFAULT} Whole tables take them as a level: name two columns or more, and say mechanism="sequential".'
+    return ArgumentError("nulls", rule=f'"raise" or "drop" {where}', got="'level'", hint=hint)
 
 
 def no_complete_row(entry: str = "a secret or public value", /) -> PriorError:

@@ -50,7 +50,7 @@ def check_bounds(
             role,
             rule="a mapping of column to (low, high)",
             got=f"a {type(bounds).__name__}",
-            hint=f"Write {role}={{{next(iter(columns), 'column')!r}: (0, 100)}}.",
+            hint=f"Write {role}={{{next(iter(columns), 'column')!r}: (0, 100)}}, or of labels a list of all levels.",
         )
     given = by_name(bounds, role) if isinstance(bounds, Mapping) else dict.fromkeys(columns, bounds)
     example = example or ("{{{!r}: (0, 100)}}" if finite else "(0, 100)")

@@ -196,7 +196,7 @@ def test_marks_of_missing_values_among_numbers(mark, schema):
     age = table().age.astype(str).to_numpy(dtype=object)
     age[::20] = mark
     write("in.csv", age=age)
-    ends(run("release", "in.csv", "out.csv", *ASKED, *schema), 4, "20 rows", 'nulls="drop"')
+    ends(run("release", "in.csv", "out.csv", *ASKED, *schema), 4, "20 rows", "--nulls drop")
     ends(run("release", "in.csv", "out.csv", *ASKED, *schema, "--nulls", "drop"), 0)
     assert pd.read_csv("out.csv").age.dtype == float
     assert len(pd.read_csv("out.csv")) == ROWS - 20

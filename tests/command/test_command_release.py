@@ -9,7 +9,15 @@ from conftest import few
 
 import puffer_frames
 from puffer_frames import Layout
-from puffer_frames.doors.command.options import GROUPS, LAID_OUT, NOT_OPTIONS, OPTIONS, PLANNED, WITH_PLAN
+from puffer_frames.doors.command.options import (
+    GROUPS,
+    LAID_OUT,
+    NOT_OPTIONS,
+    OPTIONS,
+    PLANNED,
+    WITH_PLAN,
+    as_options,
+)
 from puffer_frames.frames.files import read_rows
 from puffer_frames.verbs.requests import MOVED, PrivatizeArguments, ReleaseArguments
 
@@ -220,3 +228,34 @@ def test_a_release_of_a_release_is_warned_about(folder):
     ends(run("release", "in.parquet", "first.parquet", *ASKED, "--keep", "region"), 0)
     asked = ["--secret", "region", "--public", "age", "--epsilon", "1", "--allow-zero-noise"]
     ends(run("release", "first.parquet", "second.parquet", *asked), 0, "the table is itself a release")
+
+
+@pytest.mark.parametrize(
+    ("hint", "options"),
+    [
+        (
+            'Say Sequential(step=0.09), or nulls="drop".',
+            "Say --mechanism sequential --sequential-step 0.09, or --nulls drop.",
+        ),
+        ("Say layout=Layout(shuffle=True).", "Say --shuffle."),
+        ("Give Layout(clip=...) the bounds", "Give --clip LOW:HIGH the bounds"),
+        ("Say mechanism=Channel(merge_rare=5) to", "Say --mechanism channel --merge-rare 5 to"),
+        ("or leave Noise(remap=True) out", "or leave --mechanism remap out"),
+        ('Noise(theorem="bounded") and allow_drift=True', "--theorem bounded and --allow-drift"),
+        *[(same, same) for same in ('Write domain={"x": (0, 100)}.', "f(x, allow_drift=True)", "with reader_cap=None")],
+        *[(same, same) for same in ('Strata("site", merge=True)', "frame.drop(columns=1, axis=2)", "Layout(index=1)")],
+    ],
+)
+def test_hints_are_options(hint, options):
+    assert as_options(hint) == options
+
+
+def test_a_hint_of_the_command_is_one_that_it_takes(folder):
+    """The shares and levels of a channel; followed, the second warning is gone."""
+    jobs = ["clerk"] * 500 + ["cook"] * 480 + ["smith"] * 3 + ["mason"] * 4
+    pl.DataFrame({"race": ["a", "b"] * 493 + ["a"], "job": jobs}).write_parquet(folder / "jobs.parquet")
+    words = ("release", "jobs.parquet", "o.parquet", "--secret", "race", "--public", "job", "--epsilon", "1", "--json")
+    told = ends(run(*words), 0).found["warnings"]
+    assert "--mechanism channel --merge-rare 5 to merge them" in told[0]["message"]
+    again = ends(run(*words, "--overwrite", "--mechanism", "channel", "--merge-rare", "5"), 0).found["warnings"]
+    assert "RareLevelsWarning" not in [one["kind"] for one in again]

@@ -147,7 +147,7 @@ def test_missing_values(frame):
     assert 'nulls="level"' in caught.value.hint
     with pytest.raises(ArgumentError, match="nulls"):
         release(frame, public="grade", mechanism="channel", nulls="level")
-    with pytest.raises(ArgumentError, match="nulls must be given with a channel"):
+    with pytest.raises(ArgumentError, match='"raise" or "drop" with noise'):
         release(frame, public="grade", nulls="level")
     with pytest.raises(ArgumentError, match="nulls"):
         release(frame, nulls="keep")

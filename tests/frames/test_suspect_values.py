@@ -312,6 +312,10 @@ WRITTEN = {
     "units with a point": ("{}.5 Std.", lambda k: k + 0.5),
     "a minus behind": ("1{}-", lambda k: -10 - k),
     "another minus": ("−{}", lambda k: -k),
+    "points before three digits": ("{}.600 €", lambda k: 1000 * k + 600),
+    "commas before three digits": ("{},600 EUR", lambda k: 1000 * k + 600),
+    "three decimals": ("0,03{} Mio", lambda k: (30 + k) / 1000),
+    "three decimals with points": ("0.03{} kg", lambda k: (30 + k) / 1000),
 }
 
 
@@ -331,6 +335,8 @@ def test_the_step_that_a_warning_names_gives_the_numbers_that_were_meant(name):
     assert ("The command reads them with --" in told) == (name in plain_commas)
     expected = [k if plain and row % 2 else meant(k) for row, k in enumerate(digits)]
     assert eval(step, {"pd": pd, "frame": frame}).tolist() == expected
+    either = name == "thousands" or name.endswith("before three digits")
+    assert ("is taken to mark thousands, for three digits follow it in all texts" in told) == either
 
 
 def test_the_step_says_what_becomes_of_other_texts():

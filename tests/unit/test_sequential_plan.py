@@ -349,7 +349,7 @@ def test_a_secret_that_is_refused_is_called_the_secret(people):
 
 
 @pytest.mark.parametrize(
-    ("missing", "hint"), [("?", r"to_numeric\(frame\['chol'\]"), ("none", "Merge labels of few rows")]
+    ("missing", "hint"), [("?", r"to_numeric\(frame\['chol'\]"), ("none", "Keep the 60 most frequent labels")]
 )
 def test_the_hint_of_too_many_labels_sees_numbers_that_a_mark_made_text(people, missing, hint):
     text = pd.Series([str(number % 90) for number in range(len(people))]).where(people.index > 0, missing)

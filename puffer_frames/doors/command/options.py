@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -444,6 +446,55 @@ def _compared(words: Any, options: dict[str, Any], *, delta: float) -> list[Any]
 def spelled(names: Iterable[str], /) -> str:
     """Names as options."""
     return ", ".join("--" + name.replace("_", "-") for name in names)
+
+
+_RECORDS = {"Layout": "", "Noise": "", "Channel": "channel_", "Sequential": "sequential_"}
+_IN_PYTHON = re.compile(
+    rf"(?:mechanism=|layout=)?\b({'|'.join(_RECORDS)})\(([^()]*)\)|(?<![\w-])([a-z_]+=(?:\"\w+\"|[\w.]+))"
+)
+
+
+def as_options(text: str, /) -> str:
+    """A text of the verbs with options in place of arguments that it writes in Python: --nulls drop for nulls="drop".
+
+    What stands in parentheses is code, and stays; so does what has no option.
+    """
+
+    def spelled_out(found: re.Match[str]) -> str:
+        before = text[: found.start()]
+        if before.count("(") > before.count(")"):
+            return found[0]
+        try:
+            given = {str(one.arg): ast.literal_eval(one.value) for one in _call(found[2] or found[3]).keywords}
+        except (SyntaxError, ValueError):
+            return found[0]
+        prefix = _RECORDS.get(found[1] or "Noise", "")
+        named = {name if name in MOVED else prefix + name: value for name, value in given.items()}
+        words = [_as_option(name, value) for name, value in named.items()]
+        if prefix and named:
+            words.insert(0, f"--mechanism {found[1].lower()}")
+        return " ".join(words) if words and all(words) else found[0]
+
+    return _IN_PYTHON.sub(spelled_out, text)
+
+
+def _call(arguments: str) -> ast.Call:
+    found = ast.parse(f"f({arguments})", mode="eval").body
+    assert isinstance(found, ast.Call)
+    return found
+
+
+def _as_option(name: str, value: Any) -> str:
+    """As it is written in the command; empty for what is no option."""
+    if (name, value) == ("remap", True):
+        return "--mechanism remap"
+    option = OPTIONS.get(name)
+    if option is None or value is False or (value is True) != (option.metavar == _FLAG):
+        return ""
+    if value is True:
+        return spelled([name])
+    listed = value if isinstance(value, (list, tuple)) else [value]
+    return f"{spelled([name])} {option.metavar if value is ... else ','.join(map(str, listed))}"
 
 
 def _unit(parts: dict[str, Any]) -> Unit:

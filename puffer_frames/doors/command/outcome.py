@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
+from puffer_frames.doors.command.options import as_options
 from puffer_frames.errors import (
     FULL_TRACEBACK,
     ArgumentError,
@@ -102,8 +103,8 @@ def failed(error: BaseException, /, *, source: Path | None = None) -> Outcome:
     if isinstance(error, PufferError):
         codes = ((_DATA, DATA), (_FILES, FILES), (_WRONG, WRONG), (PufferError, REFUSED))
         code = next(code for kinds, code in codes if isinstance(error, kinds))
-        parts = {"what": error.what, "rule": error.rule, "got": error.got, "hint": error.hint}
-        text = one_line(str(error))
+        parts = {"what": error.what, "rule": error.rule, "got": error.got, "hint": as_options(error.hint)}
+        text = one_line(str(error).replace(error.hint, parts["hint"]))
     elif isinstance(error, OSError):
         code, parts = FILES, {}
         named = "" if error.filename is None else f": {os.fsdecode(error.filename)!r}"
@@ -257,7 +258,7 @@ def logging_to_stderr(*, louder: int, as_json: bool = False) -> Iterator[Logged]
         LOG.addHandler(each)
 
     def show(message: Warning | str, category: type[Warning], *_place: Any) -> None:
-        told = {"kind": category.__name__, "message": one_line(str(message))}
+        told = {"kind": category.__name__, "message": as_options(one_line(str(message)))}
         if issubclass(category, PufferWarning):
             if told not in found.warnings:  # a file may be read several times
                 found.warnings.append(told)

@@ -429,7 +429,9 @@ def _kept_statistics(options: Channel, levels: Sequence[Level], shares: FloatArr
             "preserve",
             rule=f"for a column of at most {WHOLE} levels, all of which can be released",
             got=f"{len(levels)}",
-            hint="Merge rare levels, or leave preserve out.",
+            hint="Round the numbers first, or leave preserve out."
+            if is_numeric(levels)
+            else "Merge rare levels, as merge_rare=5 does, or leave preserve out.",
         )
     if options.preserve == "mean":
         centre = np.array(levels, dtype=np.float64)

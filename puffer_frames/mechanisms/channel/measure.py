@@ -157,8 +157,10 @@ def _population(entry: Population, column: InputColumn, counts: Mapping[Secret, 
         raise ArgumentError(
             'the belief "population"',
             rule="beside declared levels: a level that nobody has seen yet is beyond every distance",
-            got="none declared",
-            hint="Declare all levels that there may be: domain={column: [...]}.",
+            got="cells of numbers" if column.in_cells else "none declared",
+            hint='Say mechanism="noise", whose belief "population" is for numbers.'
+            if column.in_cells
+            else "Declare all levels that there may be: domain={column: [...]}.",
         )
     return {
         secret: _law(n, moved=Fraction(distance_left(n, secrets=len(counts), confidence=entry.confidence)))

@@ -15,7 +15,7 @@ from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.sentences import warn_of
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.roles import Roles, RowOrder
+from puffer_frames.frames.roles import Roles, RowOrder, no_level
 from puffer_frames.frames.summary import sorted_levels
 from puffer_frames.frames.table import CompleteRows, Table, open_table
 from puffer_frames.loss.outcome import Verification, excess_text
@@ -379,17 +379,19 @@ class ChannelMechanism(Mechanism[Seen]):
                 got=f"{len(request.public)} with numbers among them",
                 hint="Leave mechanism out: numbers have noise, and labels beside them randomised response.",
             )
-        for name, default, given in (
-            ("merge_rare", None, request.merge_rare if several else None),
-            ("nulls", "raise", request.nulls if several and request.nulls == "level" else "raise"),
-            ("given", (), request.given_columns),
-            ("unit", None, request.unit),
-            ("releases", 1, request.repeats.releases),
+        if several and request.nulls == "level":
+            raise no_level("for a channel of several columns")
+        without = "Leave it out: the guarantee is then for"
+        for name, default, given, hint in (
+            ("merge_rare", None, request.merge_rare if several else None, "Leave it out."),
+            ("given", (), request.given_columns, f"{without} readers who do not know these columns."),
+            ("unit", None, request.unit, f"{without} one row, and not for several of one person together."),
+            ("releases", 1, request.repeats.releases, f"{without} one release, and not for several together."),
         ):
             if given != default:
-                what = " of several columns" if name in ("merge_rare", "nulls") else ", which adds no noise"
+                what = " of several columns" if name == "merge_rare" else ", which adds no noise"
                 got = ", ".join(map(repr, given)) if isinstance(given, tuple) else repr(given)
-                raise ArgumentError(name, rule=f"left out for a channel{what}", got=got, hint="Leave it out.")
+                raise ArgumentError(name, rule=f"left out for a channel{what}", got=got, hint=hint)
         return request
 
     def read(self, request: Request, frame: NativeFrame, table: Table, asked: RowsRequest | None, /) -> Reading[Seen]:

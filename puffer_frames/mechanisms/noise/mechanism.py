@@ -12,7 +12,7 @@ from puffer_frames.certificates.sentences import warn_of
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalRows
-from puffer_frames.frames.roles import Roles, RowOrder
+from puffer_frames.frames.roles import Roles, RowOrder, no_level
 from puffer_frames.frames.table import CompleteRows, Table
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding
@@ -335,10 +335,10 @@ class NoiseMechanism(Mechanism[RowsSeen]):
     def takes(self, request: Request, table: Table, /) -> Request:
         """Numbers, and labels beside them."""
         if not any(table.kind_of(name) == "labels" for name in request.public):
-            hint = 'Write mechanism="channel".'  # only a channel knows of levels
             if request.nulls == "level":
-                raise ArgumentError("nulls", rule="given with a channel", got="level", hint=hint)
+                raise no_level("with noise")
             if request.declared:
+                hint = 'Write mechanism="channel".'  # only a channel knows of levels
                 raise ArgumentError("domain", rule="(low, high) beside noise", got="a list of levels", hint=hint)
         return with_labels(request, table)
 

@@ -13,7 +13,7 @@ from puffer_frames.errors import ArgumentError, CalibrationError, PriorError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.null_values import merged_frame
-from puffer_frames.frames.roles import Roles
+from puffer_frames.frames.roles import Roles, no_level
 from puffer_frames.frames.summary import least_width, most_filled, sort_key, width_of_few
 from puffer_frames.frames.table import CompleteRows, Table, open_table
 from puffer_frames.frames.units import UnitSizes
@@ -305,9 +305,10 @@ def with_labels(request: Request, table: Table, /) -> Request:
             '"bounded" where labels are among several columns, for other than Laplace noise and calibration="exact"',
         ),
         "remap": (request.mechanism == "remap", "False where labels are among several columns"),
-        "nulls": (request.nulls == "level", '"raise" or "drop" for several columns'),
         "domain": (bool(request.declared), "(low, high) of columns of numbers"),
     }
+    if request.nulls == "level":
+        raise no_level("with noise")
     for argument, (wrong, rule) in refused.items():
         if wrong:
             hint = "Release the column of labels by itself; two releases of the same rows are not covered together."

@@ -476,14 +476,13 @@ class FittedTable(TableFit):
 
     def measure(self, seen: CodedRows, /) -> Batch:
         """Nothing but which secrets there are: epsilon holds under the network, whatever these rows are."""
-        batch = self._batch(seen)
-        if many := {name: share for name, share in self._strange(seen).items() if share > MOVED}:
-            warn_of_strange(many)
-        return batch
-
-    def _batch(self, seen: CodedRows) -> Batch:
         protected_here(seen.rows_per_secret, known=self.rows_per_secret, pairs="all")
         return Batch(observed={}, exceeded={})
+
+    def warn_of_others(self, seen: CodedRows, _: CompleteRows, /) -> None:
+        """Warn of values that the plan does not know, which are replaced."""
+        if many := {name: share for name, share in self._strange(seen).items() if share > MOVED}:
+            warn_of_strange(many)
 
     @staticmethod
     def _strange(seen: CodedRows) -> dict[str, float]:
@@ -493,7 +492,7 @@ class FittedTable(TableFit):
 
     def findings(self, seen: CodedRows, _: CompleteRows, /) -> list[Finding]:
         """Rows of each secret, how likely the rows are under the network, and how many have values that it lacks."""
-        self._batch(seen)
+        self.measure(seen)
         numbers = {secret: k for k, secret in enumerate(self.rows_per_secret)}
         groups = np.array([numbers[secret] for secret in seen.secrets])[seen.groups]
         mean = float(self.plan.laws[0].log_likelihood(seen.codes, groups).mean())

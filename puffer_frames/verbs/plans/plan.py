@@ -274,8 +274,9 @@ class Plan(Printed):
 
         Notes
         -----
-        Nothing is released. The report holds exact statistics of the rows and of the table of the plan: keep it
-        private. **Cost**: the group-bys of a release, and an evaluation of the loss per column and belief.
+        Nothing is released. Values that a release would move are warned of. The report holds exact statistics of the
+        rows and of the table of the plan: keep it private. **Cost**: the group-bys of a release, and an evaluation of
+        the loss per column and belief.
 
         References
         ----------
@@ -299,7 +300,10 @@ class Plan(Printed):
             found = fitted.findings(seen, rows)
         except PufferError as error:
             return refused_by(error, library=library)
-        return report_of(found, same=seen.checksum() == self.checksum, within=fitted.within, library=library)
+        same = seen.checksum() == self.checksum
+        if not same:
+            fitted.warn_of_others(seen, rows)
+        return report_of(found, same=same, within=fitted.within, library=library)
 
     @short_traceback
     def curve(self, epsilons: Iterable[float] | None = None, /) -> NativeFrame:
