@@ -7,8 +7,9 @@ import sys
 import textwrap
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "unit"))
-from messages import CALLS, REQUESTS, ask, met
+sys.path[:0] = [str(Path(__file__).parents[1] / "tests" / folder) for folder in ("unit", "")]
+from messages import CALLS, ask, met
+from request_messages import REQUESTS
 
 page = {name: ask(*pair[0]) for name, pair in REQUESTS.items()} | {name: met(pair[0]) for name, pair in CALLS.items()}
 for name, messages in page.items():

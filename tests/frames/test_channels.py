@@ -29,7 +29,7 @@ from channel_requests import (
 from conftest import FRAME_KINDS, LOCAL_KINDS, few, run, table, thinned, without_spark
 from kinds import entries, other_kind
 
-from puffer_frames import Channel, Layout, RareLevelsWarning, certificate_of, load_plan
+from puffer_frames import Channel, Layout, RareLevelsWarning, Unit, calibrate, certificate_of, load_plan
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError
 
 IN_SPARK = ("text", "missing level", "cells")
@@ -173,6 +173,41 @@ def test_rare_levels(rare):
     with pytest.raises(ArgumentError, match="merge_rare must be for a column of labels"):
         plan(rare, public="grade", mechanism=Channel(merge_rare=5))
     assert set(kept.channels["town"].inputs) == everything
+
+
+@pytest.mark.parametrize(
+    ("asked", "hint"),
+    [
+        (
+            {"public": "grade", "mechanism": "noise", "nulls": "level"},
+            'name two columns or more, and say mechanism="sequential"',
+        ),
+        (
+            {"public": "wage", "beliefs": "population"},
+            'Say mechanism="noise", whose belief "population" is for numbers',
+        ),
+        ({"public": "age", "mechanism": Channel(preserve="mean")}, "Round the numbers first, or leave preserve out"),
+        ({"public": "town", "given": "pet"}, "the guarantee is then for readers who do not know these columns"),
+        (
+            {"public": "town", "unit": Unit("age", rows="any")},
+            "for one row, and not for several of one person together",
+        ),
+        ({"public": "town", "releases": 2}, "for one release, and not for several together"),
+        ({"public": "town", "domain": ["bath", "cork"]}, "or of labels a list of all levels"),
+    ],
+)
+def test_hints_of_what_a_channel_is_not(asked, hint):
+    """Hints were to merge rare levels of numbers, to declare all incomes, and to leave a unit out."""
+    rng = np.random.default_rng(5)
+    columns = {
+        "sex": rng.choice(["f", "m"], 900),
+        "town": rng.choice(TOWNS, 900),
+        "pet": rng.choice(["cat", "dog"], 900),
+    }
+    columns |= {"grade": rng.integers(1, 6, 900), "age": rng.integers(0, 150, 900), "wage": rng.lognormal(8, 1, 900)}
+    with pytest.raises((ArgumentError, ArgumentTypeError)) as caught:
+        calibrate(pl.DataFrame(columns), **{"secret": "sex", "epsilon": 1.0, "mechanism": "channel"} | asked)
+    assert hint in caught.value.hint
 
 
 @pytest.mark.filterwarnings("ignore::puffer_frames.errors.RareLevelsWarning")
