@@ -7,7 +7,8 @@ import sys
 import textwrap
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parents[1] / "tests" / folder) for folder in ("unit", "")]
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "unit"))
 from messages import CALLS, ask, met
 from request_messages import REQUESTS
 
