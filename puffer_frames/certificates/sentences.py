@@ -137,12 +137,34 @@ CAUTIONS: Mapping[str, Sentence] = {
         "is 0 on average. The plan has the correlation.",
         reason="correlation",
     ),
+    "channel-tail": measured(
+        "VALUES FAR OUT COME OUT NEARER TO THE OTHERS in {columns}: on average over {rows}, the mean is off by more "
+        "than a tenth of the mean distance to the median, or would be with the highest or the lowest values alone. "
+        "Sums, the spread and shares of high and low values in the release are not those of the table.",
+        warning="values of {columns} far from the others come out nearer: the mean is off on average by more than a "
+        "tenth of the mean distance to the median, or would be with the highest or the lowest values alone. Sums, the "
+        "spread and shares of high and low values are off, too",
+        hint='Where these matter, say mechanism="noise": its error is larger, but 0 on average. A logarithm of the '
+        "column has a shorter tail. The plan has the figures.",
+        reason="tail",
+    ),
     "channel-shares": measured(
-        "SHARES OF LEVELS ARE OFF by more than {most}, on average over {rows}: {shifts}. Counts of these levels in "
-        "the release are not those of the table.",
-        warning="the shares of some levels of {columns} are off by more than {most} on average{lost}",
+        "SHARES OF LEVELS ARE OFF by more than {most}, or by a factor of more than {times}, on average over {rows}: "
+        "{shifts}. Counts of these levels in the release are not those of the table.",
+        warning="the shares of some levels of {columns} are off on average, by more than {most:g} or by a factor of "
+        "more than {times:g}{lost}",
         hint='Ask for a larger epsilon, or leave the column out. Channel(preserve="marginal") keeps the shares, and '
         "changes more labels. The plan has the figures.",
+        reason="shares",
+    ),
+    "response-shares": measured(
+        "SHARES OF LABELS ARE OFF in {columns} by more than {most}, or by a factor of more than {times}, on average "
+        "over the rows of the protected secrets that the plan was made from: rare labels come out too often, frequent "
+        "ones too seldom. Counts of these labels in the release are not those of the table; `estimate` corrects them.",
+        warning="the shares of some labels of {columns} are off on average, by more than {most:g} or by a factor of "
+        "more than {times:g}: rare ones come out too often, frequent ones too seldom",
+        hint="Take shares and counts from puffer_frames.estimate, which corrects them, ask for a larger epsilon, or "
+        "release fewer columns together.",
         reason="shares",
     ),
     "useless": measured(
@@ -220,7 +242,8 @@ SENTENCES: Mapping[str, Sentence] = {
         "What the choice of the probabilities tells: they were computed from the table.{printed}",
     ),
     "channel-levels": uncovered(
-        "Which levels (values) there are{of}: they were learned from the table, and the release shows them.{declared}",
+        "Which levels (values) there are{of}: they were learned from the table, and the release shows those that "
+        "come in it, which need not be all.{declared}",
     ),
     "channel-matrix": uncovered(
         "What the printed table of probabilities tells: it was computed from the counts of every secret.",

@@ -19,6 +19,8 @@ from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Counts, Summary
 
 LARGE_EPSILON = 10.0
+FAR_OFF = 0.1
+"""Of the mean distance to the median: by more than this the mean of released values is off by far."""
 FEWEST_ROWS = 20
 """Fewer rows than these are few."""
 _OFTEN, _OFTEN_SHARE, _MOST_SHARE, _FEW_SHARE = 5, 0.001, 0.5, 0.2

@@ -343,6 +343,6 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     asked = RowsRequest.of(arguments.layout, table, request, seeded=drawing.seeded)
     _, found, fitted = fit(frame, request, asked)
     fitted.check_asked(asked)
-    fitted.warn()
+    fitted.warn(found.seen)
     counts = fitted.rows_of(found.seen)
     return release_rows(fitted, found.rows, asked, drawing, frame=found.frame, rows_per_secret=counts)

@@ -170,7 +170,7 @@ def test_how_to_use_the_file(tmp_path):
     for case, words in (
         ("labels", "not published"),
         ("labels, matrix", "has the table of probabilities"),
-        ("rows, labels", "counts and differences between groups come out too small"),
+        ("rows, labels", "counts of rare labels come out too large"),
         ("release", 'regress("Y", on=["X"])'),
         ("release", 'Certificate.load("CERTIFICATE.json") to estimate'),
         ("release, stable noise", "no variance"),

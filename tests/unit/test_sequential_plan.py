@@ -651,7 +651,7 @@ def test_a_release_that_hides_nothing_from_attackers_is_warned_of(people):
         assert (own.is_idle, bool(own.beyond)) == (idle, beyond)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            own.warn()
+            own.warn(None)
         said = " ".join(str(each.message) for each in caught)
         assert [text in said for text in ("as well as from the raw columns", "that epsilon allows")] == [idle, beyond]
         rows, keys = dict(own.text(None)), {each.key for each in _measured(own, own=True)}

@@ -94,9 +94,10 @@ REPORT_SENTENCES: Mapping[str, Sentence] = {
         "them where it can.",
     ),
     "use-response": technical(
-        "A label is the raw one with probability {kept}, else any other, each with {other}: counts and differences "
-        "between groups come out too small. The raw share of a label is about (its released share - {other}) / ({kept} "
-        "- {other}); `estimate` corrects means by group, too.",
+        "A label is the raw one with probability {kept}, else any other, each with {other}: counts of rare labels "
+        "come out too large, those of frequent ones too small, and differences between groups too small. The raw share "
+        "of a label is about (its released share - {other}) / ({kept} - {other}); `estimate` corrects means by group, "
+        "too.",
     ),
     "use-response-strata": technical(
         "With what probability a label is the raw one depends on {given}: `estimate` corrects counts and means by "

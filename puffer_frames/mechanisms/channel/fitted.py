@@ -30,19 +30,22 @@ from puffer_frames.mechanisms.channel.problem import (
     tuple_column,
 )
 from puffer_frames.mechanisms.request import Request
-from puffer_frames.mechanisms.seam import NEARLY, SHIFTED, Fitted, named_secrets
+from puffer_frames.mechanisms.seam import NEARLY, Fitted, Shift, named_secrets, shift_of
 from puffer_frames.noise.adding import Draw, Levels
 from puffer_frames.noise.channel import ChannelTable, JointLevels, LabelChannel, NumberChannel
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.priors.pairs import Pairs, by_column, check_pairs, pairs_within
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Level, LevelCounts, Summary, joint_levels, typed
-from puffer_frames.scales.cautions import warn_of_few_rows, warn_of_marks, warn_of_texts, warn_of_values
+from puffer_frames.scales.cautions import FAR_OFF, warn_of_few_rows, warn_of_marks, warn_of_texts, warn_of_values
 from puffer_frames.scales.learned import ROOT_WORDS
 
 CONFIDENCE = 0.95
 _SELDOM = 0.1
 """A level that comes less than so many times as often is hardly ever released."""
+_ERRORS = 3.0
+"""A level is missed that has so many standard errors of its rows fewer in a release: of one that is never released
+those of 10 rows."""
 _NOTHING = 1e-12
 """Rows that are changed, as a share of all, where a channel is not needed."""
 
@@ -152,6 +155,29 @@ def _numbers(declared: Sequence[object] | None) -> list[float] | None:
             "domain", rule="numbers for a column of numbers", got="other levels", hint="Write (low, high), or a range."
         )
     return [float(level) for level in declared]  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelShift(Shift):
+    """How far the shares of the levels of a column in a release are from those of the table."""
+
+    lost: tuple[Level, ...]
+    """Levels that are hardly ever released."""
+    is_missed: bool
+    """Whether so many rows have these that chance does not explain it, or one of these."""
+
+    @classmethod
+    def of(cls, raw: Mapping[tuple[type, Level], float], after: FloatArray, /, *, rows: int) -> Self:
+        """For the share of each level in a table of so many rows, and in a release."""
+        before = np.array(list(raw.values()))
+        own, seldom = shift_of(before, after), after < _SELDOM * before
+        gone = (before - after)[seldom]
+        return cls(
+            shift=max(own.shift, float(gone.sum())),
+            times=own.times,
+            lost=tuple(level for (_, level), is_lost in zip(raw, seldom.tolist(), strict=True) if is_lost),
+            is_missed=bool((rows * gone > _ERRORS * np.sqrt(rows * before[seldom])).any()),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,10 +310,33 @@ class ChannelFit(Fitted[Seen]):
         return numbers and cost_word(self.column.levels, self.options.cost) == "absolute" and self.channel.is_loose
 
     @property
-    def shifted_columns(self) -> dict[str, tuple[float, int]]:
-        """Columns of labels in which the share of a level, or of all that are hardly ever released, is off by so much,
-        and how many levels are hardly ever released.
+    def means(self) -> tuple[FloatArray, FloatArray] | None:
+        """What the rows of each input add to the mean of a column of numbers, as such: in the table, and in a release
+        on average.
         """
+        column, channel = self.column, self.channel
+        numbers = len(self.request.public) == 1 and column.codes is None
+        if not numbers or cost_word(column.levels, self.options.cost) != "absolute":
+            return None
+        shares, levels = column.pooled / column.pooled.sum(), np.array(column.levels, dtype=np.float64)
+        # no row of a later cell is below the first level, and none of the first above the last: what these levels cost
+        # in place of the rows tells their mean
+        raw = np.append(levels[-1] - column.cost[0, -1], levels[0] + column.cost[1:, 0])
+        return shares * raw, shares * (channel.matrix @ np.array(channel.outputs, dtype=np.float64))
+
+    @property
+    def loses_tail(self) -> bool:
+        """Whether the mean of released numbers is off by far, or would be with the values of an outer cell alone."""
+        if self.means is None:
+            return False
+        moved = np.subtract(*self.means)
+        found = [moved.sum(), *(moved[[0, -1]] if self.column.in_cells else ())]
+        constant = float((self.column.pooled @ self.column.cost).min() / self.column.pooled.sum())
+        return max(map(abs, found)) > FAR_OFF * constant
+
+    @property
+    def shifted_columns(self) -> dict[str, LevelShift]:
+        """Columns of labels in which counts of a level in a release are far from those of the table."""
         names, found = self.request.public, {}
         if len(names) == 1 and self.column.codes is None:
             return {}
@@ -298,10 +347,10 @@ class ChannelFit(Fitted[Seen]):
                 _summed([cast(Levels, level)[k] if len(names) > 1 else level for level in levels], shares)
                 for levels, shares in sides
             )
-            lost = {level: share - released.get(level, 0.0) for level, share in raw.items()}
-            seldom = [lost[level] for level, share in raw.items() if released.get(level, 0.0) < _SELDOM * share]
-            if (shift := max(sum(seldom), *map(abs, lost.values()))) > SHIFTED:
-                found[name] = shift, len(seldom)
+            after = np.array([released.get(level, 0.0) for level in raw])
+            own = LevelShift.of(raw, after, rows=int(self.column.pooled.sum()))
+            if own.is_shifted or own.is_missed:
+                found[name] = own
         return found
 
     def keyed(self, key: ReleaseKey, /) -> tuple[Draw, ...]:

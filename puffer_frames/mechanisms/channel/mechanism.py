@@ -55,6 +55,7 @@ from puffer_frames.mechanisms.seam import (
     NO_RULE,
     NOTHING_NEEDED,
     SHIFTED,
+    TIMES,
     Compared,
     ComparedRow,
     CurvePoint,
@@ -206,16 +207,18 @@ class FittedChannel(ChannelFit):
         """
         return {self.name: self.channel.lower_bound}
 
-    def warn(self) -> None:
-        """Warn of labels that are hardly nearer to the values than one constant, of several columns each by itself."""
+    def warn(self, _: Seen, /) -> None:
+        """Warn of columns hardly nearer to the values than one constant, and of means and shares that are off."""
         if useless := self.useless_columns():
             warn_of("useless", useless, where="", hint=LARGER)
         elif self.is_loose:
             warn_of("channel-loose", self.request.public)
-        if shifted := {name: levels for name, (_, levels) in self.shifted_columns.items() if name not in useless}:
+        if self.loses_tail and not useless:
+            warn_of("channel-tail", self.request.public)
+        if shifted := {name: len(own.lost) for name, own in self.shifted_columns.items() if name not in useless}:
             lost = sum(shifted.values())
             also = f", and {lost:,} level{'s are' if lost > 1 else ' is'} hardly ever released" * (lost > 0)
-            warn_of("channel-shares", tuple(shifted), most=f"{SHIFTED:g}", lost=also)
+            warn_of("channel-shares", tuple(shifted), most=SHIFTED, times=TIMES, lost=also)
 
     text, figures = channel_rows, channel_figures
 

@@ -14,9 +14,18 @@ from puffer_frames.certificates.sentences import say, say_levels
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.certificates.text import COSTS, odds_of, stated_loss
 from puffer_frames.loss.outcome import Verification, measured_text
-from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit
+from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit, LevelShift
 from puffer_frames.mechanisms.channel.problem import cost_word
-from puffer_frames.mechanisms.seam import SHIFTED, ColumnError, Compared, PlanFigures, Release, loss_of, rows_text
+from puffer_frames.mechanisms.seam import (
+    SHIFTED,
+    TIMES,
+    ColumnError,
+    Compared,
+    PlanFigures,
+    Release,
+    loss_of,
+    rows_text,
+)
 from puffer_frames.numbers.presentation import (
     Rows,
     at_most,
@@ -119,11 +128,14 @@ def _measured(plan: ChannelFit, release: Release) -> Iterator[Statement]:
         yield say("useless", columns=shown_names(useless))
     if plan.is_loose:
         yield say("channel-loose", columns=shown_names(plan.request.public), rows=what)
-    if shifts := [f"{shown(name)}{_lost(lost)}" for name, (_, lost) in plan.shifted_columns.items()]:
-        yield say("channel-shares", rows=what, shifts="; ".join(shifts), most=f"{SHIFTED:g}")
+    if plan.loses_tail and not useless:
+        yield say("channel-tail", columns=shown_names(plan.request.public), rows=what)
+    if shifts := [f"{shown(name)}{_lost(own)}" for name, own in plan.shifted_columns.items()]:
+        yield say("channel-shares", rows=what, shifts="; ".join(shifts), most=f"{SHIFTED:g}", times=f"{TIMES:g}")
 
 
-def _lost(levels: int) -> str:
+def _lost(own: LevelShift) -> str:
+    levels = len(own.lost)
     return f", {levels:,} level{'s' * (levels > 1)} hardly ever released" * (levels > 0)
 
 
@@ -248,9 +260,16 @@ def _usefulness_rows(plan: ChannelFit) -> Rows:
         correlation, error = plan.channel.follows
         text = f"correlation with them {correlation:.2f}, root mean squared error {error:.2f} standard deviations"
         rows.append(("beside it", f"RELEASED VALUES HARDLY FOLLOW THE RAW ONES: {text}"))
-    shifts = plan.shifted_columns.items()
-    if off := [f"{shown(name)} by up to {shift:.2f}{_lost(lost)}" for name, (shift, lost) in shifts]:
-        rows.append(("beside it", f"SHARES OF SOME LEVELS ARE OFF: {'; '.join(off)}"))
+    if plan.loses_tail and plan.means is not None:
+        raw, released = plan.means
+        off = f"the mean is {released.sum():.6g} on average, and {raw.sum():.6g} in the table"
+        if plan.column.in_cells:
+            low, high = (released - raw)[[0, -1]]
+            off += f"; the values of the lowest cell alone move it by {low:+.3g}, those of the highest by {high:+.3g}"
+        rows.append(("beside it", f"VALUES FAR OUT COME OUT NEARER TO THE OTHERS: {off}"))
+    for name, own in plan.shifted_columns.items():
+        lost = f"{_lost(own)}: {listed(list(map(level_text, own.lost)), most=_SHOWN)}" if own.lost else ""
+        rows.append(("beside it", f"SHARES OF SOME LEVELS ARE OFF: {shown(name)} {own.shift_text}{lost}"))
     return rows
 
 

@@ -19,7 +19,7 @@ from puffer_frames.frames.stamps.fingerprint import fingerprint_text
 from puffer_frames.loss.outcome import measured_text
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.request import Request, RowsRequest
-from puffer_frames.mechanisms.seam import Release
+from puffer_frames.mechanisms.seam import SHIFTED, TIMES, Release
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.refining import on_first_grid
 from puffer_frames.numbers.arguments import Target
@@ -367,6 +367,8 @@ def _of_little_use(facts: ReleaseFacts) -> Iterator[Statement]:
     plan = facts.plan
     if facts.stated.useless:
         yield say("useless", columns=shown_names(facts.stated.useless))
+    if off := plan.shifted_labels():
+        yield say("response-shares", columns=shown_names(off), most=f"{SHIFTED:g}", times=f"{TIMES:g}")
     if lost := plan.shifted_remaps():
         yield say("remap-shares", columns=shown_names(lost))
     if beyond := plan.moved_beyond(facts.release.asked.bounds):

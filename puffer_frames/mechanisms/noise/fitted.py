@@ -15,7 +15,7 @@ from puffer_frames.frames.summary import check_few_levels, least_width, most_fil
 from puffer_frames.loss.outcome import Verification, excess_text
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
 from puffer_frames.mechanisms.request import Request, is_coupled, lacking, lean_entry, lean_request
-from puffer_frames.mechanisms.seam import NEARLY, SHIFTED, ColumnError, Fitted, named_secrets
+from puffer_frames.mechanisms.seam import NEARLY, SHIFTED, ColumnError, Fitted, Shift, named_secrets, shift_of
 from puffer_frames.noise.channel import changed_share
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.gaussian import Gaussian
@@ -25,7 +25,7 @@ from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.threads import one_blas_thread
 from puffer_frames.papers.catalogue import BOUNDED, JOINT, PUBLISHED_FOR
 from puffer_frames.priors.pairs import Pairs, by_column, check_pairs, pairs_within
-from puffer_frames.priors.prior import Secret
+from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Level, Summary
 from puffer_frames.scales.cautions import (
     MOVED,
@@ -43,6 +43,10 @@ from puffer_frames.scales.learned import Belief
 from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.repeats import times
 from puffer_frames.scales.strata import StrataChoices, Stratum, largest
+
+_NEARLY = 0.95
+"""Randomised response that changes so many of the labels that a constant changes leaves hardly anything of them: 0.02
+of the normalised mutual information of a label with itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,15 +234,25 @@ class NoiseFit(Fitted[RowsSeen]):
 
     def constant_share(self, name: str, /) -> float:
         """The share of the labels of a column that its most frequent one in place of each changes."""
-        counts = sum(
-            np.bincount(
-                prior.means.astype(int),
-                weights=prior.weights * self.rows_per_secret[secret],
-                minlength=len(self.levels[name]),
-            )
-            for secret, prior in self.choices[name].empirical.items()
-        )
-        return 1 - float(np.max(counts) / np.sum(counts))
+        return 1 - float(self._label_shares(name).max())
+
+    def _label_shares(self, name: str) -> FloatArray:
+        counts = np.zeros(len(self.levels[name]))
+        for secret, prior in self.choices[name].empirical.items():
+            rows = prior.weights * self.rows_per_secret[secret]
+            counts += np.bincount(prior.means.astype(int), weights=rows, minlength=counts.size)
+        return counts / counts.sum()
+
+    def shifted_labels(self) -> dict[str, Shift]:
+        """Columns of labels, not useless ones, in which counts of a label are far from those of the table: each label
+        that is changed becomes any other with the same probability. Not of strata.
+        """
+        useless, found = self.useless_columns(), {}
+        for name, changed in ({} if self.strata is not None else self.changed).items():
+            shares = self._label_shares(name)
+            if changed and name not in useless:
+                found[name] = shift_of(shares, shares * (1 - changed) + (1 - shares) * changed / (shares.size - 1))
+        return {name: off for name, off in found.items() if off.is_shifted}
 
     def lost_shares(self) -> dict[str, float]:
         """The share of the rows of each remapped column whose value lies beyond those that can be released."""
@@ -269,7 +283,9 @@ class NoiseFit(Fitted[RowsSeen]):
         # what replaces noisy values is never further off than a constant: a remap that is nearly one is of no use, too
         nearly = {each.name: NEARLY if each.name in self.remaps else 1.0 for each in figures}
         useless = [each.name for each in figures if each.error > nearly[each.name] * each.constant]
-        useless += [name for name, share in self.changed.items() if share > self.constant_share(name)]
+        useless += [
+            name for name, share in self.changed.items() if share and share >= _NEARLY * self.constant_share(name)
+        ]
         return [name for name in self.request.public if name in useless]
 
 

@@ -16,7 +16,7 @@ from puffer_frames.frames.roles import Roles, RowOrder, no_level
 from puffer_frames.frames.table import CompleteRows, Table
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding
-from puffer_frames.mechanisms.channel.best import error_in_few_cells
+from puffer_frames.mechanisms.channel.best import error_in_few_cells, error_of_rows
 from puffer_frames.mechanisms.file_checks import check_columns
 from puffer_frames.mechanisms.noise.certificate import release_certificate
 from puffer_frames.mechanisms.noise.checks import check_plan, with_own_words
@@ -38,6 +38,8 @@ from puffer_frames.mechanisms.seam import (
     ADDS_UP,
     NO_RULE,
     NOTHING_NEEDED,
+    SHIFTED,
+    TIMES,
     Compared,
     ComparedRow,
     Mechanism,
@@ -153,7 +155,7 @@ class FittedNoise(NoiseFit):
     def observed_losses(self) -> Mapping[str, Verification]:
         return self.observed
 
-    def warn(self) -> None:
+    def warn(self, seen: RowsSeen, /) -> None:
         """Warn of columns that a constant is nearer to, and of noise that a model, or its mechanism, makes wide."""
         useless, several = self.useless_columns(), len(self.choices) > 1
         if useless:
@@ -172,6 +174,17 @@ class FittedNoise(NoiseFit):
                 hint='Say mechanism="channel", or see all mechanisms side by side with puffer_frames.compare.',
                 reason="mechanism",
             )
+        if self.levels and _is_default(self) and _response_is_beaten(self, seen):
+            warn_of_width(
+                self.request.public,
+                "randomised response changes many more of the labels of {columns} than a channel, which has the same "
+                f"epsilon also where {replaced_rows('min(1/2, 2/sqrt(rows))')}",
+                hint='Say mechanism="channel", which draws these columns together; puffer_frames.compare shows what '
+                "both lose under other laws.",
+                reason="mechanism",
+            )
+        if off := self.shifted_labels():
+            warn_of("response-shares", tuple(off), most=SHIFTED, times=TIMES)
         if lost := self.shifted_remaps():
             warn_of("remap-shares", tuple(lost), share=max(lost.values()), most=" or less" * (len(lost) > 1))
         if self.strata is not None:
@@ -426,6 +439,17 @@ def _is_beaten(plan: NoiseFit) -> bool:
         return False
     share = 1.0 if figures.error > _HALF * figures.constant else _THIRD
     return _channel_error(plan, most=anything.pure_loss.lower) < share * figures.error
+
+
+def _response_is_beaten(plan: NoiseFit, seen: RowsSeen) -> bool:
+    """Whether a channel for several columns of labels, and of nothing else, changes far fewer of these."""
+    request, joint = plan.request, seen.protected(plan.request).joint
+    unlike = request.nulls == "level" or request.merge_rare is not None or request.repeats.releases > 1
+    if plan.scales or joint is None or plan.strata is not None or unlike:
+        return False
+    error, constant = sum(plan.changed.values()), sum(map(plan.constant_share, plan.levels))
+    share = 1.0 if error > _HALF * constant else _THIRD
+    return len(plan.levels) * error_of_rows(joint, request.target, pairs=plan.pairs) < share * error
 
 
 def _channel_error(plan: NoiseFit, *, most: float = math.inf) -> float:

@@ -122,11 +122,14 @@ def _label_rows(plan: NoiseFit, name: str, choice: Choice) -> Rows:
     stays = f"each stays with probability {1 - changed:.6g}, else any other takes its place"
     if not changed:
         stays = "released as they are"
-    useless = ". More labels change than that: single labels are of no use" if changed > constant else ""
+    useless = ". About as many labels change, or more: single labels are of little or no use"
+    useless *= name in plan.useless_columns()
+    off = plan.shifted_labels().get(name)
     return [
         ("theorem", f"{choice.theorem.name}: {choice.theorem.model} ({choice.theorem.source})"),
         ("labels", f"{len(levels):,}; {stays}"),
         ("beside it", f"the most frequent label in place of every one changes {constant:.4g} of them{useless}"),
+        *([] if off is None else [("beside it", f"SHARES OF SOME LABELS ARE OFF: {off.shift_text}")]),
         ("worst pair", f"{pair[0]!r} / {pair[1]!r}, {choice.binding_belief} belief"),
     ]
 

@@ -22,7 +22,7 @@ from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.pairs import check_pairs
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 from puffer_frames.priors.summary import RARE, Level, Summary
-from puffer_frames.scales.cautions import warn_of_identifiers, warn_of_tail, warn_of_values
+from puffer_frames.scales.cautions import FAR_OFF, warn_of_identifiers, warn_of_tail, warn_of_values
 
 MOST_ROWS = 200_000
 """Beyond this many rows, some are drawn at random, and the plan is made of these."""
@@ -31,8 +31,6 @@ MOST_LEVELS = 64
 _FEWEST_NUMBERED = 100
 """In fewer rows whole numbers may all differ by chance."""
 MOST_SECRETS = 24
-_FAR_OFF = 0.1
-"""Of the mean distance to the median: by more than this a mean of cells is off by far."""
 _ROWS_OF_LEVEL, _LEAST_VARIED = 5, 50
 """A column is a function of another only where levels of this one have so many rows on average, and where so many rows
 do not have the commonest level of that one: else it may look like one by chance."""
@@ -196,7 +194,7 @@ def number_column(
     stops = np.append(starts[1:], there.size)
     middles = there[(starts + stops - 1) // 2]
     off = abs(float((middles * ((stops - starts) / there.size)).sum()) - float(there.mean()))
-    if off > _FAR_OFF * float(np.abs(there - np.median(there)).mean()) > 0:
+    if off > FAR_OFF * float(np.abs(there - np.median(there)).mean()) > 0:
         warn_of_tail(name)
     levels: list[Level] = [int(value) if entries.whole else float(value) for value in middles]
     seen = float(there[0]), float(there[-1])

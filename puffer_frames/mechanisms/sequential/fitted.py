@@ -16,7 +16,7 @@ from puffer_frames.loss.outcome import largest_auc
 from puffer_frames.mechanisms.channel.problem import Law, Problem
 from puffer_frames.mechanisms.channel.program import exp_below, in_integers, solve
 from puffer_frames.mechanisms.request import Request
-from puffer_frames.mechanisms.seam import SHIFTED, Fitted
+from puffer_frames.mechanisms.seam import Fitted, Shift, shift_of
 from puffer_frames.mechanisms.sequential.columns import CodedRows, TableColumn, secret_levels
 from puffer_frames.mechanisms.sequential.law import (
     NetworkLaw,
@@ -344,9 +344,6 @@ _SIMULATED, _FEW_SIMULATED = 60_000, 20_000
 """Rows that contexts and base tables are found from; of small tables fewer."""
 MOST_NAMED = 6
 """Secrets that a sentence names."""
-TIMES, _NOT_RARE = 1.5, 0.02
-"""There is a warning, too, where a level that is so large a share of the table or of a release comes so many times as
-often in one of them as in the other."""
 _FARTHER, _ERRORS = 0.05, 3.0
 """A constant is nearer where numbers move by so much more, or a share of labels changes that is larger by so many of
 its standard errors."""
@@ -370,7 +367,7 @@ FEWEST_HELD, MOST_HELD = 2 * FEWEST_TESTED, 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Shift):
     """What a release does to a column on average under the fitted network: it follows from the plan, not from rows."""
 
     share: float
@@ -382,15 +379,6 @@ class Change:
     constant: float
     """What one constant would do: the share of other labels than the most frequent one, or the mean distance of the
     cells' values to their median, of rows that are numbers before and after."""
-    shift: float
-    """By how much the share of a level or cell differs in a release, the largest of all."""
-    times: float
-    """So many times as often, or as seldom, a level or cell that is not rare comes in a release, the most of all."""
-
-    @property
-    def is_shifted(self) -> bool:
-        """Whether counts of a level in a release are far from those of the table."""
-        return self.shift > SHIFTED or self.times > TIMES
 
     @property
     def is_useless(self) -> bool:
@@ -647,7 +635,7 @@ class TableFit(Fitted[CodedRows]):
             by_secret = (joint * (codes[:, None] != codes)).sum(axis=(1, 2))
             mean = np.tensordot(shares, joint, 1)
             before, after = (np.bincount(codes, mean.sum(axis=axis)) for axis in (1, 0))
-            low, high = np.minimum(before, after), np.maximum(before, after)
+            off = shift_of(before, after)
             distance, constant = None, 1.0 - float(before.max())
             if column.edges is not None:
                 values = np.array(column.levels, dtype=np.float64)[codes]
@@ -661,8 +649,8 @@ class TableFit(Fitted[CodedRows]):
                 most=float(by_secret.max()),
                 distance=distance,
                 constant=constant,
-                shift=float(np.abs(after - before).max()),
-                times=float((high / np.maximum(low, 1e-9)).max(where=high >= _NOT_RARE, initial=1.0)),
+                shift=off.shift,
+                times=off.times,
             )
         return found
 

@@ -26,6 +26,7 @@ from puffer_frames.mechanisms.request import Request, RowsRequest, lean_request
 from puffer_frames.mechanisms.seam import (
     NO_RULE,
     SHIFTED,
+    TIMES,
     ColumnError,
     ComparedRow,
     Fitted,
@@ -49,7 +50,6 @@ from puffer_frames.mechanisms.sequential.fitted import (
     FEWEST_HELD,
     MOST_HELD,
     MOST_NAMED,
-    TIMES,
     WARNED,
     TableFit,
     split,
@@ -209,14 +209,7 @@ def _measured(plan: TableFit, *, own: bool) -> Iterator[Statement]:
 
 
 def _shifts(plan: TableFit) -> str:
-    return ", ".join(
-        f"{shown(name)} by up to {own.shift:.2f}" + f" (one by {_factor(own.times)})" * (own.times > TIMES)
-        for name, own in plan.shifted_columns.items()
-    )
-
-
-def _factor(times: float) -> str:
-    return f"a factor of {times:.1f}" if times < _LARGE_FACTOR else f"a factor above {_LARGE_FACTOR}"
+    return ", ".join(f"{shown(name)} {own.shift_text}" for name, own in plan.shifted_columns.items())
 
 
 def _done(plan: TableFit) -> Iterator[Statement]:
@@ -236,7 +229,6 @@ def _done(plan: TableFit) -> Iterator[Statement]:
 
 _MOST_SHOWN, _FEW_SECRETS = 15, 3
 """Columns that have a line, and secrets that have a share each."""
-_LARGE_FACTOR = 10
 _MUCH = 0.25
 """A column of which more is changed is named."""
 
@@ -392,7 +384,7 @@ class FittedTable(TableFit):
         """Share of the rows whose value, or cell of values, is another one in a simulated release, per drawn column."""
         return self.kept.changed
 
-    def warn(self) -> None:
+    def warn(self, seen: CodedRows, /) -> None:
         """Warn of secrets in few rows, levels that are no labels or rare, an epsilon that says little, losses far above
         it under other networks, and columns of little use.
         """

@@ -66,7 +66,7 @@ class Plan(Printed):
     def of(cls, frame: NativeFrame, request: Request, /) -> Plan:
         """The plan of a checked request for a frame; raises as `puffer_frames.calibrate`."""
         mechanism, found, fitted = fit(frame, request, None)
-        fitted.warn()
+        fitted.warn(found.seen)
         return cls(
             fitted=fitted,
             checksum=found.seen.checksum(),
