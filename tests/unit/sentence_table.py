@@ -307,6 +307,7 @@ TABLE = {
     "channel-exact": lambda c, name: channel(c),
     "channel-learned": lambda c, name: channel(c),
     "channel-loose": lambda c, name: False,
+    "channel-lost": lambda c, name: False,
     "channel-shares": lambda c, name: name in SHIFTED,
     "channel-draw": lambda c, name: channel(c),
     "channel-radius": lambda c, name: channel(c) and some_radius(c) and believed(c),

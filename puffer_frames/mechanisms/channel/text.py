@@ -121,6 +121,8 @@ def _measured(plan: ChannelFit, release: Release) -> Iterator[Statement]:
         yield say("channel-loose", columns=shown_names(plan.request.public), rows=what)
     if shifts := [f"{shown(name)}{_lost(lost)}" for name, (_, lost) in plan.shifted_columns.items()]:
         yield say("channel-shares", rows=what, shifts="; ".join(shifts), most=f"{SHIFTED:g}")
+    if plan.is_lost:
+        yield say("channel-lost", columns=shown_names(plan.request.public))
 
 
 def _lost(levels: int) -> str:
@@ -160,6 +162,8 @@ def _done(plan: ChannelFit, release: Release) -> Iterator[Statement]:
     if plan.column.in_cells:
         kept["mean"] = " The mean of the medians of their cells is kept on average, not that of the values."
         kept["marginal"] = " The shares of their cells are kept on average."
+    if release.batch is not None:
+        kept = dict.fromkeys(kept, "")
     yield say(
         "channel" if len(plan.request.public) == 1 else "channel-rows",
         what=shown_names(plan.request.public),
@@ -251,6 +255,10 @@ def _usefulness_rows(plan: ChannelFit) -> Rows:
     shifts = plan.shifted_columns.items()
     if off := [f"{shown(name)} by up to {shift:.2f}{_lost(lost)}" for name, (shift, lost) in shifts]:
         rows.append(("beside it", f"SHARES OF SOME LEVELS ARE OFF: {'; '.join(off)}"))
+    if plan.is_lost:
+        rows.append(
+            ("table", "SOME LEVELS CANNOT BE TOLD APART: a receiver can correct nothing with the published one")
+        )
     return rows
 
 

@@ -68,7 +68,8 @@ class Estimator(Printed):
         Parameters
         ----------
         column : label
-            With noise or as it was released, or of a channel whose table of probabilities is published.
+            With noise or as it was released, or of a channel whose table of probabilities is published, but for one in
+            cells.
         by : label or list of labels, optional
             Columns that were released as they were, or whose labels are random with known probabilities. A group that
             may have no rows at all (its number is within three standard errors of 0) has NaN.
