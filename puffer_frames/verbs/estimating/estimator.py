@@ -85,7 +85,7 @@ class Estimator(Printed):
         names = () if by is None else self.columns.names(by, "by")
         channels = self.columns.certificate.channels
         if name in channels and by is None and weights is None:
-            found = mean_kept(self.columns, name)
+            found = mean_kept(self.columns, name, population=self.target == "population")
             if found is not None:
                 return self._made(f"mean of {shown(name)}", [found[0]], {}, notes=found[1:])
         if weights is None and name not in channels and not set(names) & set(channels):

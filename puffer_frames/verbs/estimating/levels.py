@@ -124,20 +124,33 @@ def counts_of_levels(columns: ReleasedColumns, names: Sequence[str], /, *, popul
         return _behind_matrix(columns, found, together, names, population=population)
     levels, counts = _released(columns, names)
     errors = np.sqrt(counts * (1 - counts / counts.sum()))
+    # the shares of the rows are kept, not of the population: the variances of draw and channel add
+    kept_errors = errors * math.sqrt(1 + population)
     own = {name: tuple(level[k] for level in levels) for k, name in enumerate(names)}
     if found is None:
         return LevelFigures(levels=own, counts=counts, errors=errors if population else np.zeros(counts.size))
-    return LevelFigures(levels=own, counts=counts, errors=errors, notes=(*_KEPT, *prepared_notes(columns)))
+    return LevelFigures(levels=own, counts=counts, errors=kept_errors, notes=(*_KEPT, *prepared_notes(columns)))
 
 
-def mean_kept(columns: ReleasedColumns, name: str, /) -> tuple[Any, ...] | None:
+def mean_kept(columns: ReleasedColumns, name: str, /, *, population: bool) -> tuple[Any, ...] | None:
     """The mean of a channel that keeps it on average, with notes; None for another channel.
 
-    The error of the noise alone is not known, and at most that of the population.
+    The error of the channel alone is not known, and at most that of as many draws of released values. How far the mean
+    of the rows is from that of a population depends on the spread of the raw values, which may be any.
+    Raises ArgumentError for a population, unless the table of probabilities is published, too.
     """
     found = columns.certificate.channels[name]
     if found["preserve"] != "mean" or "cells" in columns.certificate.facts.prepared or not _is_the_plans(columns):
         return None
+    if population and "matrix" in found and not columns.is_lost(name):
+        return None
+    if population:
+        raise ArgumentError(
+            "target",
+            rule='"table" for a mean that the channel keeps on average',
+            got='"population"',
+            hint="Leave it out: the spread of the raw values is not known, on which intervals for a population rest.",
+        )
     values = columns.table.values(name)
     error = float(values.std(ddof=1)) / math.sqrt(values.size) if values.size > 1 else math.nan
     return Figure(float(values.mean()), error), *_KEPT, *prepared_notes(columns)
