@@ -90,6 +90,7 @@ def test_what_is_claimed_of_cells():
     assert kept < 0.8 * frame["x"].mean()
     assert "medians of their cells is kept" in next(s.text for s in certificate.statements if s.key == "channel")
     assert "the mean of the medians kept" in " ".join(str(plan).split())
+    assert "see the value alone and keep the mean of the medians" in " ".join(str(certificate).split())
 
 
 @pytest.mark.parametrize(("publish", "said"), [((), False), ("levels", False), ("expected_error", True)])
