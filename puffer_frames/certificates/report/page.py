@@ -214,6 +214,10 @@ def use_of(certificate: Fields, /) -> list[tuple[str, list[Statement]]]:
         secret = shown_names(certificate.secret)
         return [*found, (f"Whatever rests on {secret}", [claim("use-table", secret=secret)])]
     found = _of_noise(certificate)
+    bounds = certificate.facts.clipped  # those of the table of the plan move nothing of its own rows
+    moved = [name for name, own in bounds.items() if own is not None or certificate.facts.other_rows]
+    if moved:
+        found.append((shown_names(moved), [claim("use-moved")]))
     found += [(shown(name), _of_channel(certificate, name)) for name in certificate.channels]
     exact = [name for name, scale in certificate.scales.items() if not scale]
     if beside := (*exact, *certificate.given, *certificate.kept):

@@ -113,7 +113,10 @@ REPORT_SENTENCES: Mapping[str, Sentence] = {
     "use-cells": uncovered(
         "Each released value is the median of a cell of values: no mean or slope of the raw values can be computed."
     ),
-    "use-moved": technical("Values beyond the domain were moved to its ends first: figures are of the moved ones."),
+    "use-moved": technical(
+        "Values beyond the bounds (the domain, or the range of the plan's table) were moved to them first: means and "
+        "all other figures are of the moved ones.",
+    ),
     "use-shares": proved("Shares of {what} are right on average over all rows of the release, and nowhere else."),
     "use-mean": proved("The mean of all rows of the release is right on average, and no other figure."),
     "use-unknown": uncovered(
