@@ -167,6 +167,15 @@ CAUTIONS: Mapping[str, Sentence] = {
         "release fewer columns together.",
         reason="shares",
     ),
+    "channel-lost": measured(
+        "THE TABLE OF PROBABILITIES HAS NO INVERSE: under it some levels of {columns} cannot be told apart, and no "
+        "figure of the release can be corrected with it.",
+        warning="the published table of probabilities of {columns} has no inverse: some levels cannot be told apart, "
+        "and a receiver can correct nothing with it",
+        hint='Ask for a larger epsilon, merge levels, or leave publish_matrix out; Channel(preserve="marginal") keeps '
+        "the shares on average.",
+        reason="inverse",
+    ),
     "useless": measured(
         "ONE CONSTANT IS ABOUT AS NEAR to the values of {columns} as this release, or nearer, clipping to bounds left "
         "aside, over the rows of the protected secrets that the plan was made from: the median in place of every "

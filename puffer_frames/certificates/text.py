@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -279,7 +279,7 @@ def channel_texts(certificate: Fields, /) -> list[str]:
         entry = "value" if len(together) == 1 else "row of values together"
         parts = [
             f"{shown_names(together)}: a random level for each {entry}, with the least {cost} that was found of "
-            f"channels with this guarantee that {_others(found)}"
+            f"channels with this guarantee that {_others(found, certificate.facts.prepared)}"
         ]
         if certificate.theorem != "channel":
             parts = [f"{shown(name)}: each label stays as it is or is replaced by another level, all as likely"]
@@ -308,11 +308,12 @@ def _changed_text(found: WholeTable) -> str:
     return f"{which}, on average under the fitted network: {', '.join(texts)}"
 
 
-def _others(found: Mapping[str, Any]) -> str:
+def _others(found: Mapping[str, Any], prepared: Sequence[str]) -> str:
     """Among which channels one has the least error."""
     seen = "see the value and the secret" if found.get("sees") == "secret" else "see the value alone"
     most = f", release at most {found['outputs']} levels, chosen beforehand" if "outputs" in found else ""
-    kept = {"mean": " and keep the mean", "marginal": " and keep the shares"}.get(found["preserve"] or "", "")
+    of = " of the medians" * ("cells" in prepared)
+    kept = {"mean": f" and keep the mean{of}", "marginal": " and keep the shares"}.get(found["preserve"] or "", "")
     over = "; the error is a mean over the secrets, each with the same weight" if "weights" in found else ""
     return f"{seen}{most}{kept}{over}"
 

@@ -277,6 +277,16 @@ class NumberChannel:
         return move
 
 
+_LEAST_SINGULAR = 1e-6
+"""Below this, two mixtures of inputs have released levels that cannot be told apart."""
+
+
+def is_unmixable(matrix: FloatArray, /) -> bool:
+    """Whether different shares of inputs always have different shares of released levels."""
+    inputs, outputs = matrix.shape
+    return inputs <= outputs and bool(np.linalg.svd(matrix, compute_uv=False)[-1] > _LEAST_SINGULAR)
+
+
 def changed_share(levels: int, scale: float, /) -> float:
     r"""The probability :math:`(m - 1) / (m - 1 + e^{1/b})` that a label is replaced, of m levels and a scale b."""
     if not scale or levels < 2:

@@ -309,6 +309,7 @@ TABLE = {
     "channel-loose": lambda c, name: False,
     "channel-tail": lambda c, name: False,
     "response-shares": lambda c, name: False,
+    "channel-lost": lambda c, name: False,
     "channel-shares": lambda c, name: name in SHIFTED,
     "channel-draw": lambda c, name: channel(c),
     "channel-radius": lambda c, name: channel(c) and some_radius(c) and believed(c),

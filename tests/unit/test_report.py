@@ -175,6 +175,7 @@ def test_how_to_use_the_file(tmp_path):
         ("release", 'Certificate.load("CERTIFICATE.json") to estimate'),
         ("release, stable noise", "no variance"),
         ("rows, given, delta", " to "),
+        ("columns, domain", "means and all other figures are of the moved ones"),
         ("labels, shares kept", "Shares of levels are right on average"),
         ("numbers, channel, mean kept", "The mean of all rows of the release is right on average"),
         ("sum and count, delta", "estimates already"),

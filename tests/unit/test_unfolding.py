@@ -9,6 +9,7 @@ from scipy import stats
 
 from puffer_frames import Gaussian, Laplace, Stable
 from puffer_frames.errors import ArgumentError
+from puffer_frames.noise.channel import is_unmixable
 from puffer_frames.noise.postprocessing import postprocess
 from puffer_frames.verbs.estimating.laws import (
     MOST_BINS,
@@ -20,7 +21,7 @@ from puffer_frames.verbs.estimating.laws import (
     law_of_rows,
     unfold,
 )
-from puffer_frames.verbs.estimating.levels import is_unmixable, response_shares, unmixed, unmixed_response
+from puffer_frames.verbs.estimating.levels import response_shares, unmixed, unmixed_response
 from puffer_frames.verbs.estimating.released_columns import NoisyColumn
 
 POINTS = np.arange(1.0, 7.0)

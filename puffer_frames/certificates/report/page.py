@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from puffer_frames.certificates.about import today
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.checklist import checklist, signed
@@ -35,6 +37,7 @@ from puffer_frames.certificates.text import (
 )
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
 from puffer_frames.loss.outcome import largest_auc
+from puffer_frames.noise.channel import is_unmixable
 from puffer_frames.noise.usefulness import MOST_VALUES
 from puffer_frames.numbers.presentation import (
     Bar,
@@ -211,6 +214,10 @@ def use_of(certificate: Fields, /) -> list[tuple[str, list[Statement]]]:
         secret = shown_names(certificate.secret)
         return [*found, (f"Whatever rests on {secret}", [claim("use-table", secret=secret)])]
     found = _of_noise(certificate)
+    bounds = certificate.facts.clipped  # those of the table of the plan move nothing of its own rows
+    moved = [name for name, own in bounds.items() if own is not None or certificate.facts.other_rows]
+    if moved:
+        found.append((shown_names(moved), [claim("use-moved")]))
     found += [(shown(name), _of_channel(certificate, name)) for name in certificate.channels]
     exact = [name for name, scale in certificate.scales.items() if not scale]
     if beside := (*exact, *certificate.given, *certificate.kept):
@@ -220,9 +227,14 @@ def use_of(certificate: Fields, /) -> list[tuple[str, list[Statement]]]:
 
 def can_be_estimated(certificate: Fields, /) -> bool:
     """Whether `estimate` has figures of any released column that are not those of the file itself."""
-    known = ("matrix", "count")
-    channels = certificate.channels.values()
-    return any(certificate.scales.values()) or any(word in found for found in channels for word in known)
+    return any(certificate.scales.values()) or any(
+        "count" in found or _is_inverted(found) for found in certificate.channels.values()
+    )
+
+
+def _is_inverted(found: Mapping[str, Any]) -> bool:
+    """Whether the table of a channel is published, and has an inverse."""
+    return "matrix" in found and is_unmixable(np.array(found["matrix"], dtype=np.float64))
 
 
 def _of_noise(certificate: Fields) -> list[tuple[str, list[Statement]]]:
@@ -283,9 +295,7 @@ def _variances(certificate: Fields, name: str) -> tuple[str, float]:
 
 
 def _of_channel(certificate: Fields, name: str) -> list[Statement]:
-    found = certificate.channels[name]
-    if "matrix" in found:
-        return [claim("use-matrix")]
+    found, prepared = certificate.channels[name], certificate.facts.prepared
     if "count" in found and certificate.strata:
         return [claim("use-response-strata", given=shown_names(certificate.given))]
     if "count" in found:
@@ -293,8 +303,15 @@ def _of_channel(certificate: Fields, name: str) -> list[Statement]:
         kept = 1.0 if cap is None else 1.0 / (1.0 + (int(found["count"]) - 1) * math.exp(-float(cap)))
         other = (1 - kept) / max(1, int(found["count"]) - 1)
         return [claim("use-response", kept=f"{kept:.3g}", other=f"{other:.3g}")] if kept < 1 else [claim("use-kept")]
-    preserved = {"marginal": "use-shares", "mean": "use-mean"}
-    return [claim(preserved.get(found.get("preserve") or "", "use-unknown"))]
+    in_cells, keeps = "cells" in prepared, "" if certificate.facts.other_rows else found["preserve"]
+    more = [claim("use-moved")] * ("clipped" in prepared) + [claim("use-cells")] * in_cells
+    if _is_inverted(found):
+        return [claim("use-matrix", what="counts of cells" if in_cells else "counts, and means by group,"), *more]
+    said = [claim("use-matrix-lost" if "matrix" in found else "use-unknown")]
+    if keeps == "marginal" or (keeps == "mean" and not in_cells):
+        right = claim("use-mean") if keeps == "mean" else claim("use-shares", what="cells" if in_cells else "levels")
+        said = [*said * ("matrix" in found), right]
+    return [*said, *more]
 
 
 _ANNEX = ("noise", "channel", "calibration", "measured", "proved", "assumes", "done", "technical")
@@ -529,13 +546,22 @@ def _open(certificate: Fields) -> list[str]:
     return [*first, *found, *([] if certificate.rarest is None else [claim("smallest-tells").text])]
 
 
+_OF_NOISE = (
+    'figures.mean("X", by="GROUP"), .var("X"), .corr("X", "Y"), .regress("Y", on=["X"]), .quantile("X", 0.5, '
+    'support=1), .histogram("X", bins=10, support=1) or .value_counts("LABEL")'
+)
+_OF_LABELS = 'figures.mean("X", by="GROUP"), .regress("Y", on=["X"]) or .value_counts("LABEL")'
+
+
 def _use(certificate: Fields) -> list[Any]:
     """What a receiver has to know before computing anything."""
     rows = [(names, " ".join(one.text for one in found)) for names, found in use_of(certificate)]
     if not rows:
         said = "The answers are estimates already: where a scale is beside one, its noise has it, and the mean 0."
         return [" ".join([said, *(one.text for one in stated(certificate, ("quotient",)))])]
-    call = [claim("use-call")] if can_be_estimated(certificate) else []
+    has_noise = any(certificate.scales.values())
+    call = [claim("use-call", methods=_OF_NOISE if has_noise else _OF_LABELS)] * can_be_estimated(certificate)
+    call += [claim("use-support")] * has_noise
     call += [claim("use-call-table")] * certificate.has_bounds
     return [Table(rows, "Before you compute anything from the released columns"), *call]
 

@@ -104,15 +104,26 @@ REPORT_SENTENCES: Mapping[str, Sentence] = {
         "group.",
     ),
     "use-matrix": technical(
-        "The certificate has the table of probabilities: `estimate` corrects counts and means by group with it, where "
-        "it can be inverted.",
+        "The certificate has the table of probabilities, which can be inverted: `estimate` corrects {what} with it.",
     ),
-    "use-shares": proved("Shares of levels are right on average over all rows of the release, and nowhere else."),
+    "use-matrix-lost": measured(
+        "The certificate has the table of probabilities, but it has no inverse: some levels cannot be told apart. "
+        "`estimate` corrects nothing with it, and figures from the file as it is are biased where nothing else is said "
+        "here.",
+    ),
+    "use-cells": uncovered(
+        "Each released value is the median of a cell of values: no mean or slope of the raw values can be computed."
+    ),
+    "use-moved": technical(
+        "Values beyond the bounds (the domain, or the range of the plan's table) were moved to them first: means and "
+        "all other figures are of the moved ones.",
+    ),
+    "use-shares": proved("Shares of {what} are right on average over all rows of the release, and nowhere else."),
     "use-mean": proved("The mean of all rows of the release is right on average, and no other figure."),
     "use-unknown": uncovered(
         "Levels are changed with probabilities that are not published: figures are biased, and nobody outside can say "
         "by how much. Where you need figures, ask for a release that publishes the probabilities, "
-        'mechanism=Channel(sees="value", publish_matrix=True).',
+        'mechanism=Channel(sees="value", publish_matrix=True): they may then be corrected, and its page says whether.',
     ),
     "use-no-margins": uncovered("Compute figures from the file as it is. Nothing here tells their errors."),
     "use-shares-of-rows": measured(
@@ -144,9 +155,10 @@ REPORT_SENTENCES: Mapping[str, Sentence] = {
     "use-secret": uncovered("Left out: no figure by it can be computed from this file."),
     "use-call": technical(
         'In Python, from a Parquet file: figures = puffer_frames.estimate(pandas.read_parquet("FILE"), '
-        'puffer_frames.read_certificate("FILE")). Then figures.mean("X", by="GROUP"), .var("X"), .corr("X", "Y"), '
-        '.regress("Y", on=["X"]), .quantile("X", 0.5, support=1), .histogram("X", bins=10, support=1) or '
-        '.value_counts("LABEL") of these columns: estimates for the raw rows, with standard errors and intervals. '
+        'puffer_frames.read_certificate("FILE")). Then {methods} of these columns: estimates for the raw rows, with '
+        "standard errors and intervals.",
+    ),
+    "use-support": technical(
         "support=1 is for whole numbers. Where their range is known too, say support=range(LOWEST, HIGHEST + 1): "
         "without it figures reach beyond the ends of the range. Where many rows share a few values, as 40 hours "
         "a week, intervals of histograms and quantiles hold less often than they say.",

@@ -32,7 +32,7 @@ from puffer_frames.mechanisms.channel.problem import (
 from puffer_frames.mechanisms.request import Request
 from puffer_frames.mechanisms.seam import NEARLY, Fitted, Shift, named_secrets, shift_of
 from puffer_frames.noise.adding import Draw, Levels
-from puffer_frames.noise.channel import ChannelTable, JointLevels, LabelChannel, NumberChannel
+from puffer_frames.noise.channel import ChannelTable, JointLevels, LabelChannel, NumberChannel, is_unmixable
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.priors.pairs import Pairs, by_column, check_pairs, pairs_within
 from puffer_frames.priors.prior import FloatArray, Secret
@@ -308,6 +308,11 @@ class ChannelFit(Fitted[Seen]):
         """Whether it is a column of numbers, as such, whose released values hardly follow the raw ones."""
         numbers = len(self.request.public) == 1 and self.column.codes is None
         return numbers and cost_word(self.column.levels, self.options.cost) == "absolute" and self.channel.is_loose
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether its table is published in vain: it has no inverse."""
+        return self.options.publish_matrix and not is_unmixable(self.channel.matrix)
 
     @property
     def means(self) -> tuple[FloatArray, FloatArray] | None:

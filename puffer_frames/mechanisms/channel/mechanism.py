@@ -219,6 +219,8 @@ class FittedChannel(ChannelFit):
             lost = sum(shifted.values())
             also = f", and {lost:,} level{'s are' if lost > 1 else ' is'} hardly ever released" * (lost > 0)
             warn_of("channel-shares", tuple(shifted), most=SHIFTED, times=TIMES, lost=also)
+        if self.is_lost:
+            warn_of("channel-lost", self.request.public)
 
     text, figures = channel_rows, channel_figures
 

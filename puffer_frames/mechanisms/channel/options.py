@@ -52,6 +52,7 @@ class Channel(Options):
         each.
     preserve : None, "mean" or "marginal"
         What the released values are to keep of the table on average: the mean (of numbers), or the share of each level.
+        Of values in cells it is the mean of their medians, or the share of each cell.
     cells : int
         Columns of more than 256 different numbers are released as the medians of about so many cells of equal shares.
     outputs : int, optional
@@ -70,8 +71,8 @@ class Channel(Options):
         Labels of fewer rows than this, over all secrets, are merged into one, "other"; "other (merged)"
         where a label that is not rare has that name.
     publish_matrix : bool
-        Whether the certificate holds the channel, so that sums of released levels can be corrected. It holds
-        statistics of every secret.
+        Whether the certificate holds the channel, so that sums of released levels can be corrected, if it has an
+        inverse; else there is a warning. It holds statistics of every secret.
 
     Raises
     ------

@@ -132,6 +132,8 @@ def _measured(plan: ChannelFit, release: Release) -> Iterator[Statement]:
         yield say("channel-tail", columns=shown_names(plan.request.public), rows=what)
     if shifts := [f"{shown(name)}{_lost(own)}" for name, own in plan.shifted_columns.items()]:
         yield say("channel-shares", rows=what, shifts="; ".join(shifts), most=f"{SHIFTED:g}", times=f"{TIMES:g}")
+    if plan.is_lost:
+        yield say("channel-lost", columns=shown_names(plan.request.public))
 
 
 def _lost(own: LevelShift) -> str:
@@ -172,6 +174,8 @@ def _done(plan: ChannelFit, release: Release) -> Iterator[Statement]:
     if plan.column.in_cells:
         kept["mean"] = " The mean of the medians of their cells is kept on average, not that of the values."
         kept["marginal"] = " The shares of their cells are kept on average."
+    if release.batch is not None:
+        kept = dict.fromkeys(kept, "")
     yield say(
         "channel" if len(plan.request.public) == 1 else "channel-rows",
         what=shown_names(plan.request.public),
@@ -270,6 +274,10 @@ def _usefulness_rows(plan: ChannelFit) -> Rows:
     for name, own in plan.shifted_columns.items():
         lost = f"{_lost(own)}: {listed(list(map(level_text, own.lost)), most=_SHOWN)}" if own.lost else ""
         rows.append(("beside it", f"SHARES OF SOME LEVELS ARE OFF: {shown(name)} {own.shift_text}{lost}"))
+    if plan.is_lost:
+        rows.append(
+            ("table", "SOME LEVELS CANNOT BE TOLD APART: a receiver can correct nothing with the published one")
+        )
     return rows
 
 

@@ -68,7 +68,8 @@ class Estimator(Printed):
         Parameters
         ----------
         column : label
-            With noise or as it was released, or of a channel whose table of probabilities is published.
+            With noise or as it was released, or of a channel whose table of probabilities is published, but for one in
+            cells.
         by : label or list of labels, optional
             Columns that were released as they were, or whose labels are random with known probabilities. A group that
             may have no rows at all (its number is within three standard errors of 0) has NaN.
@@ -84,7 +85,7 @@ class Estimator(Printed):
         names = () if by is None else self.columns.names(by, "by")
         channels = self.columns.certificate.channels
         if name in channels and by is None and weights is None:
-            found = mean_kept(self.columns, name)
+            found = mean_kept(self.columns, name, population=self.target == "population")
             if found is not None:
                 return self._made(f"mean of {shown(name)}", [found[0]], {}, notes=found[1:])
         if weights is None and name not in channels and not set(names) & set(channels):

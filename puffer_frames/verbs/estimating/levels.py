@@ -22,19 +22,11 @@ import numpy as np
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.coded import Coded
+from puffer_frames.noise.channel import is_unmixable
 from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.verbs.estimating.estimated import Scores
 from puffer_frames.verbs.estimating.moments import Figure, RowWeights, mean_of_members, variance_of_members
 from puffer_frames.verbs.estimating.released_columns import NoisyColumn, ReleasedColumns, of_labels
-
-_LEAST_SINGULAR = 1e-6
-"""Below this, two mixtures of inputs have released levels that cannot be told apart."""
-
-
-def is_unmixable(matrix: FloatArray, /) -> bool:
-    """Whether different shares of inputs always have different shares of released levels."""
-    inputs, outputs = matrix.shape
-    return inputs <= outputs and bool(np.linalg.svd(matrix, compute_uv=False)[-1] > _LEAST_SINGULAR)
 
 
 def unmixed(counts: FloatArray, matrix: FloatArray, /, *, population: bool) -> tuple[FloatArray, FloatArray]:
@@ -128,24 +120,37 @@ def counts_of_levels(columns: ReleasedColumns, names: Sequence[str], /, *, popul
     keeps = found is not None and found["preserve"] == "marginal" and _is_the_plans(columns)
     if found is not None and "matrix" not in found and not keeps:
         raise unknown_channel(name, sees_secret=found.get("sees") == "secret")
-    if found is not None and "matrix" in found:
+    if found is not None and "matrix" in found and not (keeps and columns.is_lost(name)):
         return _behind_matrix(columns, found, together, names, population=population)
     levels, counts = _released(columns, names)
     errors = np.sqrt(counts * (1 - counts / counts.sum()))
+    # the shares of the rows are kept, not of the population: the variances of draw and channel add
+    kept_errors = errors * math.sqrt(1 + population)
     own = {name: tuple(level[k] for level in levels) for k, name in enumerate(names)}
     if found is None:
         return LevelFigures(levels=own, counts=counts, errors=errors if population else np.zeros(counts.size))
-    return LevelFigures(levels=own, counts=counts, errors=errors, notes=(*_KEPT, *prepared_notes(columns)))
+    return LevelFigures(levels=own, counts=counts, errors=kept_errors, notes=(*_KEPT, *prepared_notes(columns)))
 
 
-def mean_kept(columns: ReleasedColumns, name: str, /) -> tuple[Any, ...] | None:
+def mean_kept(columns: ReleasedColumns, name: str, /, *, population: bool) -> tuple[Any, ...] | None:
     """The mean of a channel that keeps it on average, with notes; None for another channel.
 
-    The error of the noise alone is not known, and at most that of the population.
+    The error of the channel alone is not known, and at most that of as many draws of released values. How far the mean
+    of the rows is from that of a population depends on the spread of the raw values, which may be any.
+    Raises ArgumentError for a population, unless the table of probabilities is published, too.
     """
     found = columns.certificate.channels[name]
-    if found["preserve"] != "mean" or not _is_the_plans(columns):
+    if found["preserve"] != "mean" or "cells" in columns.certificate.facts.prepared or not _is_the_plans(columns):
         return None
+    if population and "matrix" in found and not columns.is_lost(name):
+        return None
+    if population:
+        raise ArgumentError(
+            "target",
+            rule='"table" for a mean that the channel keeps on average',
+            got='"population"',
+            hint="Leave it out: the spread of the raw values is not known, on which intervals for a population rest.",
+        )
     values = columns.table.values(name)
     error = float(values.std(ddof=1)) / math.sqrt(values.size) if values.size > 1 else math.nan
     return Figure(float(values.mean()), error), *_KEPT, *prepared_notes(columns)
@@ -190,7 +195,7 @@ def inverse_of(columns: ReleasedColumns, found: Any, together: Sequence[str], /)
             "the published table of probabilities",
             rule="one under which different levels lead to different shares of released ones",
             got="one under which some cannot be told apart",
-            hint="No estimate of single levels can be made from this release.",
+            hint="No estimate that rests on this column can be made from this release.",
         )
     places = {as_level(level): k for k, level in enumerate(found["levels"])}
     levels, rows = _released_levels(columns, together)
@@ -278,9 +283,21 @@ def prepared_notes(columns: ReleasedColumns, /) -> tuple[str, ...]:
     return tuple(text for word, text in done.items() if word in columns.certificate.facts.prepared)
 
 
+def _require_values(columns: ReleasedColumns, names: Sequence[str], what: str) -> None:
+    """Raise ArgumentError for a channel whose levels are medians of cells: figures of these are not of the values."""
+    if "cells" in columns.certificate.facts.prepared and set(names) & set(columns.certificate.channels):
+        raise ArgumentError(
+            f"the column {names[0]!r}",
+            rule=f"released with its values, for {what}",
+            got="medians of cells, from which the mean of the values in a cell may be far",
+            hint='Ask the issuer for mechanism="noise", or for a column of at most 256 different values.',
+        )
+
+
 def unknown_channel(name: str, /, *, sees_secret: bool) -> ArgumentError:
     """The error of a column whose channel has no published table."""
-    hint = "Ask the issuer for Channel(publish_matrix=True), which publishes counts of the table too."
+    hint = "Ask the issuer for Channel(publish_matrix=True), which publishes counts of the table too: what the channel "
+    hint += "does may then be undone, where it leaves all levels to be told apart, as plan and certificate say."
     if sees_secret:
         hint = 'Ask for preserve="marginal", which keeps the shares on average, or for one by the value alone with '
         hint += "Channel(publish_matrix=True): no table of values undoes a channel that sees the secret."
@@ -402,6 +419,8 @@ def means_of_members(
 
     `own` is the column where it has noise or was kept, None for one of a channel. With `ddof` it is the variance.
     """
+    if own is None:
+        _require_values(columns, [name], "a mean")
     members = members_of(columns, by if own is not None else [*by, name])
     values = members.numbers(len(by), name)[None, :] if own is None else own.values[:, None]
     variances = np.zeros(columns.rows) if own is None else own.variances
@@ -442,6 +461,7 @@ def terms_of(
     random = [name for name in (y, *on) if name in columns.certificate.channels]
     if not random and design is None and all(name in numbers for name in (y, *on)):
         return Terms(y=numbers[y], on=tuple(numbers[name] for name in on), names=tuple(on), weights=None, notes=())
+    _require_values(columns, random, "a regression")
     members = members_of(columns, random)
     if not np.allclose(members.weights.sum(axis=1), 1.0):
         raise ArgumentError(

@@ -17,6 +17,7 @@ from puffer_frames.frames.dates import ENDS
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.roles import is_of_labels
 from puffer_frames.noise.adding import HALVES, RESOLUTION, grid_of
+from puffer_frames.noise.channel import is_unmixable
 from puffer_frames.noise.families import family_titled
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
@@ -158,6 +159,11 @@ class ReleasedColumns:
             raise ArgumentError(role, rule="different columns", got=got, hint="Name each column once.")
         return names
 
+    def is_lost(self, name: str, /) -> bool:
+        """Whether a channel has a published table that has no inverse."""
+        found = self.certificate.channels.get(name, {})
+        return "matrix" in found and not is_unmixable(np.array(found["matrix"], dtype=np.float64))
+
     def is_in_cells(self, name: str, /) -> bool:
         """Whether a column of a whole table has one value in place of all of a cell."""
         table = self.certificate.table
@@ -182,7 +188,8 @@ class ReleasedColumns:
         """
         certificate = self.certificate
         if name in certificate.channels:
-            raise _of_a_channel(name, matrix="matrix" in certificate.channels[name])
+            found = certificate.channels[name]
+            raise _of_a_channel(name, counted="count" in found or ("matrix" in found and not self.is_lost(name)))
         if name in certificate.changed:
             raise ArgumentError(
                 f"the column {name!r}",
@@ -408,10 +415,10 @@ def _as_keys(levels: Sequence[Any]) -> tuple[Any, ...]:
     return tuple((isinstance(level, bool), level) for level in levels)
 
 
-def _of_a_channel(name: str, *, matrix: bool) -> ArgumentError:
+def _of_a_channel(name: str, *, counted: bool) -> ArgumentError:
     hint = "Write .value_counts(column), which gives the rows of every value."
-    if not matrix:
-        hint = "Ask the issuer for Channel(publish_matrix=True), or for noise: what a channel does can then be undone."
+    if not counted:
+        hint = 'Ask the issuer for mechanism="noise", if it has numbers.'
     return ArgumentError(
         f"the column {name!r}",
         rule="released with noise, for this estimate",
