@@ -310,7 +310,7 @@ def _hidden(plan: TableFit) -> str:
     told += "; THE RAW COLUMNS TELL ABOUT AS MUCH" * plan.is_idle
     return (
         f"the best of {len(plan.held.attacks)} attackers tells the secret of {plan.held.rows:,} held-out rows with an "
-        f"AUC of {best} (raw columns {raw}: two standard errors; epsilon allows {plan.allowed_auc:.2f} under the "
+        f"AUC of {best} (raw columns {raw}; +- is two standard errors; epsilon allows {plan.allowed_auc:.2f} under the "
         f"network){told}{_small(plan)}"
         + f"; NOT attacked, of too few rows: {plan.unattacked_words}"
         * bool(plan.unattacked)
