@@ -357,6 +357,8 @@ _MANY, _CLEARLY = 0.1, 0.01
 release and on the raw columns are equally good by chance."""
 _HALF, _NEARLY = 0.5, 0.9
 """Of the distance of an AUC from that of a blind guess: where a release keeps so much, it hides next to nothing."""
+_BEST = 1.25
+"""The best of four is chosen: 2.5 standard errors for it are as rare as 2 for one attacker."""
 WARNED, REFUSED = 1.5, 2.0
 """If 99 % of the losses under a refit of the network exceed this many times epsilon, there is a warning, or an error.
 """
@@ -620,11 +622,11 @@ class TableFit(Fitted[CodedRows]):
 
     @property
     def is_close(self) -> bool:
-        """Whether attackers tell over half of what the raw columns tell, by more than two standard errors: of few rows
-        the best of several attackers is often as good by chance.
+        """Whether attackers tell over half of what the raw columns tell, by more than two standard errors, two and a
+        half for a release: of few rows the best of several attackers is often as good by chance.
         """
         (best, off), (raw, raw_off) = self.told
-        return best - 0.5 - _HALF * (raw - 0.5) > math.hypot(off, _HALF * raw_off)
+        return best - 0.5 - _HALF * (raw - 0.5) > math.hypot(_BEST * off, _HALF * raw_off)
 
     @property
     def is_idle(self) -> bool:
