@@ -82,15 +82,14 @@ CAUTIONS: Mapping[str, Sentence] = {
         hint="{hint}",
     ),
     "table-few-attacked": uncovered(
-        "NO ATTACK WAS TRIED ON {secrets}: too few of their rows could be held out. How well an attacker guesses these "
-        "was not measured; the AUC printed here is of the other secrets. The guarantee covers these rows all the same: "
+        "NO ATTACK WAS TRIED ON {secrets}: {why}. How well an attacker guesses these was not measured{others}. The "
+        "guarantee covers these rows all the same: "
         "under each network among the beliefs, no attack on released rows alone tells one of these secrets from "
         "another, or from any mixture of others, with an AUC above {allowed} on average. This is proved, not measured, "
-        "and it rests on the network, which knows less of rare secrets. It takes {held} held-out rows of a secret to "
-        "try, which about {rows} rows of it in the table would give.",
+        "and it rests on the network, which knows less of rare secrets.{needed}",
         warning="no attack was tried on {secrets}: it takes {held} held-out rows of a secret, and two such secrets. "
         "How well an attacker guesses these is not known; the certificate says so",
-        hint="Merge rare secrets into one, or hold out more rows: Sequential(holdout=0.5) is the most.",
+        hint="{hint}",
     ),
     "table-far": measured(
         "Under other networks that were fitted again, 1 % of the rows lose more than {tail}, over 1.5 times epsilon: "
@@ -110,9 +109,10 @@ CAUTIONS: Mapping[str, Sentence] = {
     ),
     "table-idle": measured(
         "ATTACKERS TELL ABOUT AS MUCH FROM THIS RELEASE AS FROM THE RAW COLUMNS, on rows that the network was not "
-        "fitted to: what was changed hides next to nothing from them.",
+        "fitted to: an AUC of {best}, and of {raw}. If a release hid half of what the raw columns tell beyond a blind "
+        "guess, this would be off by more than two standard errors.",
         warning="attackers tell the secret of held-out rows from the release about as well as from the raw columns "
-        "(AUC {best:.2f} and {raw:.2f}): what is changed hides next to nothing from them; the certificate says so",
+        "(AUC {best}, and {raw}): what is changed hides little from them{small}; the certificate says so",
         hint="{hint}",
     ),
     "table-useless": measured(
@@ -309,8 +309,9 @@ SENTENCES: Mapping[str, Sentence] = {
     "table-attacks": measured(
         "{attackers} attackers, fixed beforehand, guessed the secrets of {rows} rows: about half of those that the "
         "network was not fitted to{some}; attackers could learn from the other half. From the release the best had an "
-        "AUC of {auc} (0.5 is a blind guess, 1 is always right); from the raw columns, {raw}. If the network were the "
-        "truth, no attacker could have an AUC above {allowed}. {shown} Other attackers may do better.",
+        "AUC of {auc} (0.5 is a blind guess, 1 is always right); from the raw columns, {raw} (two standard errors; the "
+        "best of several is a little too large).{apart} If the network were the truth, no attacker could have an AUC "
+        "above {allowed}. {shown} Other attackers may do better.",
     ),
     "table-sizes": uncovered(
         "What the sizes of secrets that no attack was tried on tell: this certificate says whether each has fewer than "
@@ -327,7 +328,9 @@ SENTENCES: Mapping[str, Sentence] = {
         "and so these, for known. But the plan was computed from the table: a reader who knows all of its rows but one "
         "can compute them for each row that the last one may be, and compare.",
     ),
-    "table-unattacked": uncovered("Attacks: none was tried on rows that the network was not fitted to."),
+    "table-unattacked": uncovered(  # of earlier versions: it did not warn
+        "Attacks: none was tried on rows that the network was not fitted to.",
+    ),
     "table-planned": uncovered(
         "The rows of the table: a reader who holds them recognises them in the release, whether or not the network was "
         "fitted to them. What the plan tells of the rows that it was made from is not bounded.",

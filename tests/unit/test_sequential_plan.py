@@ -41,7 +41,7 @@ from puffer_frames.errors import (
 from puffer_frames.mechanisms.sequential import fitted, measured, mechanism
 from puffer_frames.mechanisms.sequential import mechanism as text_of_tables
 from puffer_frames.mechanisms.sequential.measured import _ratio, _shown
-from puffer_frames.mechanisms.sequential.mechanism import _measured, table_record, table_rows
+from puffer_frames.mechanisms.sequential.mechanism import _attack_hint, _measured, table_record, table_rows
 from puffer_frames.verbs.estimating.bounds import WorstCase
 from puffer_frames.verbs.plans import plan as plan_module
 from puffer_frames.verbs.plans.file import digest_of
@@ -225,6 +225,11 @@ def test_attacks_are_on_the_secrets_that_have_rows_enough(people, tmp_path):
         with pytest.warns(WeakGuaranteeWarning, match="no attack was tried on 'a', 'b', 'c'"):
             few = calibrate(rare.head(120), **asked())
     assert (plan.held.secrets, len(plan.held.raw), few.held) == ((0, 1), 2, None)
+    none = certificate_of(few.release(rare.head(120)))  # is said as loudly as of one secret
+    assert "table-few-attacked" in none.warnings
+    for text in (str(few), str(none), few.release(rare.head(120)).puffer.__repr__()):
+        assert "NO ATTACK WAS TRIED" in text
+    assert "table-sizes" not in {one.key for one in none.statements}
     assert "NOT attacked, of too few rows: 'c'" in re.sub(r"\s+", " ", str(plan))
     certificate = certificate_of(plan.release(rare))
     assert "those of the 2 of 3 secrets" in re.sub(r"\s+", " ", str(certificate))
@@ -364,7 +369,7 @@ def test_without_held_out_rows_no_attack_is_claimed(people):
     assert plan.held is None
     assert plan.planned == 1500
     keys = {statement.key for statement in certificate_of(plan.release(people)).statements}
-    assert "table-unattacked" in keys
+    assert "table-few-attacked" in keys
     assert "table-attacks" not in keys
 
 
@@ -540,7 +545,7 @@ def test_when_each_sentence_is_there(people):
         ):
             told = calibrate(people, **asked(mechanism=Sequential(holdout=0.0, **quick)))
         told = told.release(people, rng=1)
-    assert keys_of(plain) == ALWAYS | {"table-unattacked"}
+    assert keys_of(plain) == ALWAYS | {"table-few-attacked"}
     more = {"table-attacks", "table-numbers", "table-derived", "channel-missing"}
     assert keys_of(whole.release(people)) == ALWAYS | more
     other = whole.release(people.head(900), allow_other_frame=True)
@@ -548,7 +553,9 @@ def test_when_each_sentence_is_there(people):
     with pytest.raises(ArgumentError, match="share of changed values is not known"):
         estimate(other)
     assert keys_of(told) >= ALWAYS | {"table-far", "table-unchanged", "warning-seed"}
-    assert certificate_of(told).warnings == ("warning-seed", "table-far", "table-unchanged", "table-shares")
+    assert certificate_of(told).warnings == (
+        *("warning-seed", "table-few-attacked", "table-far", "table-unchanged", "table-shares"),
+    )
 
 
 def test_declared_levels_are_not_called_learned(people):
@@ -575,7 +582,7 @@ def test_figures_are_on_the_safe_side_of_floats(people, plan):
     with pytest.raises(ArgumentError, match=r"epsilon must be from 0\.0001 to 100"):
         calibrate(people, **asked(epsilon=5e-5))
     told = " ".join(one.text for one in _measured(plan.fitted, own=True))
-    auc = float(re.search(r"the best had an AUC of ([\d.]+) \(", told)[1])
+    auc = float(re.search(r"the best had an AUC of ([\d.]+) \+- 0\.\d\d \(", told)[1])
     shown = float(re.search(r"(?:neither proves|attacks prove that some rows lose ([\d.]+))", told)[1] or 0)
     assert max(plan.held.best) <= auc < max(plan.held.best) + 0.01
     assert plan.held.shown - 0.01 < shown <= max(0, plan.held.shown)
@@ -636,9 +643,10 @@ def test_a_release_that_hides_nothing_from_attackers_is_warned_of(people):
         patch.setattr(fitted, "REFUSED", 100.0)
         plan = calibrate(people, **asked(mechanism=Sequential(contexts=2, components=1), nulls="level"))
     for raw, best, changed, idle, beyond in (
-        (0.68, 0.70, 0.5, True, False),
-        (0.68, 0.70, 0.0, False, False),
+        (0.68, 0.72, 0.5, True, False),
+        (0.68, 0.72, 0.0, False, False),
         (0.90, 0.70, 0.5, False, False),
+        (0.62, 0.62, 0.5, False, False),  # of so few rows by chance: a third of it was told in truth
         (0.49, 0.50, 0.5, False, False),  # nobody tells anything
         (0.90, 0.74, 0.5, False, False),  # above .731 by chance
         (0.98, 0.84, 0.0, False, True),
@@ -657,8 +665,60 @@ def test_a_release_that_hides_nothing_from_attackers_is_warned_of(people):
         rows, keys = dict(own.text(None)), {each.key for each in _measured(own, own=True)}
         assert ("RAW COLUMNS TELL" in rows["hidden"], "by over two" in rows["hidden"]) == (idle, beyond)
         assert ("less than two" in rows["hidden"]) == (best == 0.74)
+        (told,) = (each.text for each in _measured(own, own=True) if each.key == "table-attacks")
+        few = raw == 0.62
+        assert ("or whether anything is hidden" in rows["hidden"], "does not say whether" in told) == (few, few)
+        assert "the test is too small to say how much is lost" in rows["hidden"]  # as on the certificate
+        assert f"AUC of {best:.2f} +- 0." in rows["hidden"]
+        assert ("AUC 0.72 +- 0.09, and 0.68 +- 0.09)" in said) == (idle and not beyond)
         assert ("Do not publish" in rows.get("next", "")) == (idle or beyond)
         assert ("table-idle" in keys, "table-beyond" in keys) == (idle, beyond)
+
+
+def test_attackers_of_the_raw_columns_learn_from_as_much_as_those_of_the_release(people):
+    """Trees alone, from fewer rows, made raw columns seem to tell too little, and a release as much as they."""
+    learned = []
+
+    def blind(rows, secrets, asked, groups):
+        learned.append(len(rows))
+        return np.full((len(asked), groups), 1 / groups)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitted, "REFUSED", 100.0)
+        patch.setattr(measured, "_guess", blind)
+        plan = calibrate(people, **asked())
+    assert learned[-1] == plan.planned + (len(people) - plan.planned) // 2
+    assert min(plan.held.raw) > 0.6  # the network knows something
+
+
+@pytest.mark.parametrize(
+    ("rows", "tried", "tail", "hint"),
+    [
+        ((700, 200), (), 0.9, "Hold out more rows: mechanism=Sequential(holdout=0.4)."),
+        ((700, 200), (), 1.7, "The table is too small"),  # 540 rows would not settle the network
+        ((700, 100), (), 0.9, "The table is too small"),
+        (
+            (300, 180, 120),
+            (),
+            0.9,
+            "Merge secrets into two of similar size, and say mechanism=Sequential(holdout=0.25)",
+        ),
+        ((3000, 1800, 120), (0, 1), 0.9, "Merge rare secrets into larger ones."),
+        ((3000, 1800, 200), (0, 1), 0.9, "Hold out more rows: mechanism=Sequential(holdout=0.4)."),
+        ((900_000, 99_000, 1000), (0, 1), 0.9, "Merge rare secrets into larger ones."),  # 20,000 rows are held out
+    ],
+)
+def test_the_hint_of_secrets_that_are_not_attacked_counts_the_rows(plan, rows, tried, tail, hint):
+    own = replace(
+        plan.fitted,
+        rows_per_secret=dict(zip("abc", rows, strict=False)),
+        rows=sum(rows),
+        planned=sum(rows),
+        held=replace(plan.held, secrets=tried) if tried else None,
+        others=tuple(replace(each, tail=tail) for each in plan.others),
+        options=replace(plan.options, holdout=0.2),
+    )
+    assert _attack_hint(own).startswith(hint)
 
 
 def test_a_missing_value_is_no_constant_for_numbers(people):

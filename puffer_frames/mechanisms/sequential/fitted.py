@@ -352,8 +352,10 @@ _UNCHANGED = 0.01
 _MANY, _CLEARLY = 0.1, 0.01
 """Cells that are changed in vain, and a loss that an attacker shows: where nothing tells the secret, attacks on a
 release and on the raw columns are equally good by chance."""
-_NEARLY = 0.9
+_HALF, _NEARLY = 0.5, 0.9
 """Of the distance of an AUC from that of a blind guess: where a release keeps so much, it hides next to nothing."""
+_BEST = 1.25
+"""The best of four is chosen: 2.5 standard errors for it are as rare as 2 for one attacker."""
 WARNED, REFUSED = 1.5, 2.0
 """If 99 % of the losses under a refit of the network exceed this many times epsilon, there is a warning, or an error.
 """
@@ -578,8 +580,8 @@ class TableFit(Fitted[CodedRows]):
         """The largest AUC that an attacker could have if the network were the truth."""
         return largest_auc(self.request.target.epsilon)
 
-    def _clearly_above(self, aucs: Sequence[float], limit: float) -> tuple[float, ...]:
-        """Those AUCs of the attacked secrets that are above a limit by more than two standard errors.
+    def _margins(self, aucs: Sequence[float]) -> tuple[float, ...]:
+        """Two standard errors of an AUC of each attacked secret.
 
         Rows were held out at random: of those that were attacked each secret has about its share.
         """
@@ -588,8 +590,11 @@ class TableFit(Fitted[CodedRows]):
         counts = np.array(list(self.rows_per_secret.values()))[list(self.held.secrets)]
         own = (self.held.rows * counts / counts.sum()).clip(FEWEST_TESTED)
         rest = (self.held.rows - own).clip(FEWEST_TESTED)
-        sizes = zip(aucs, own.tolist(), rest.tolist(), strict=True)
-        return tuple(auc for auc, *rows in sizes if auc - auc_margin(auc, *rows) > limit)
+        return tuple(map(auc_margin, aucs, own.tolist(), rest.tolist()))
+
+    def _clearly_above(self, aucs: Sequence[float], limit: float) -> tuple[float, ...]:
+        """Those AUCs of the attacked secrets that are above a limit by more than two standard errors."""
+        return tuple(auc for auc, off in zip(aucs, self._margins(aucs), strict=True) if auc - off > limit)
 
     @property
     def beyond(self) -> tuple[float, ...]:
@@ -597,17 +602,43 @@ class TableFit(Fitted[CodedRows]):
         return self._clearly_above(self.held.best, self.allowed_auc) if self.held is not None else ()
 
     @property
+    def told(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """The largest AUC of attackers of a release, and of the raw columns, each with two standard errors."""
+        found = ((0.5,), (0.5,)) if self.held is None else (self.held.best, self.held.raw)
+        best, raw = (max(zip(aucs, self._margins(aucs) or (0.5,), strict=True)) for aucs in found)
+        return best, raw
+
+    @property
+    def is_close(self) -> bool:
+        """Whether attackers tell over half of what the raw columns tell, by more than two standard errors, two and a
+        half for a release: of few rows the best of several attackers is often as good by chance.
+        """
+        (best, off), (raw, raw_off) = self.told
+        return best - 0.5 - _HALF * (raw - 0.5) > math.hypot(_BEST * off, _HALF * raw_off)
+
+    @property
     def is_idle(self) -> bool:
         """Whether attackers tell as much from a release as from the raw columns, which tell clearly more than chance,
         though it changes much, or they show a loss; or nearly as much, and clearly more than epsilon allows.
         """
         held, changed = self.held, self.kept.changed
-        if held is None or not self._clearly_above(held.raw, 0.5):
+        if held is None or not self._clearly_above(held.raw, 0.5) or not self.is_close:
             return False
         best, raw = max(held.best), max(held.raw)
         if self.beyond:
             return best - 0.5 >= _NEARLY * (raw - 0.5)
         return best >= raw and (sum(changed.values()) > _MANY * len(changed) or held.shown >= _CLEARLY)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the rows are too few to say if a release hides anything of what the raw columns tell."""
+        (best, off), (raw, raw_off) = self.told
+        return raw - raw_off > 0.5 and not self.is_close and raw - best <= math.hypot(off, raw_off)
+
+    @property
+    def least_shown(self) -> float:
+        """The loss that attackers showed, in hundredths; 0 where the test is too small to say how much is lost."""
+        return math.floor(100 * self.held.shown) / 100 if self.held is not None else 0.0
 
     @property
     def unattacked(self) -> tuple[Secret, ...]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,8 +92,8 @@ class HeldOut:
     secrets: tuple[int, ...]
     """Numbers of the secrets that had enough rows: the attacks are on these."""
     raw: tuple[float, ...]
-    """The AUC of each secret against all others from the raw columns, for an attacker who learned from the raw rows of
-    the plan."""
+    """The same from the raw columns, the largest of attackers who learned from raw rows: those of the plan, and the
+    half that attackers of the release learn from."""
     attacks: tuple[Attack, ...]
 
     @property
@@ -228,22 +229,32 @@ def attacked(
     target, found = released_with_logs(
         plan, held.codes[others], tested, key=ReleaseKey.of(200 + _RELEASES), names=names
     )
-    logs = found[0] + np.log(np.bincount(rows.secrets, minlength=rows.groups))[:, None]
-    chances = np.exp(logs - logs.max(axis=0)).T
     guesses = {
-        "the likelihood ratio of the fitted network": chances / chances.sum(axis=1, keepdims=True),
+        "the likelihood ratio of the fitted network": _chances(found[0], rows),
         "boosted trees that learned from releases of other rows": _guess(
             np.concatenate(again), np.tile(known, _RELEASES), target, rows.groups
         ),
         "boosted trees that learned from the release of the table": _guess(released, rows.secrets, target, rows.groups),
     }
     guesses["the mean of these three"] = np.mean(list(guesses.values()), axis=0)
-    raw = _guess(rows.codes, rows.secrets, held.codes[others], rows.groups)
+    seen, asked = (np.concatenate([rows.codes, held.codes[learned]]), held.codes[others])
+    law = plan.laws[0]  # of few rows it tells more than trees: without it the raw columns would seem to tell too little
+    ratio = [law.log_likelihood(asked, np.full(tested.size, secret)) for secret in range(rows.groups)]
+    raw = [_guess(seen, np.concatenate([rows.secrets, known]), asked, rows.groups), _chances(np.stack(ratio), rows)]
+    raw.append(np.mean(raw, axis=0))
+    most = np.max([_aucs(tested, guess) for guess in raw], axis=0)
     attacks = [
         Attack(name=name, auc=_aucs(tested, guess), shown=_shown(tested, guess, attackers=len(guesses)))
         for name, guess in guesses.items()
     ]
-    return HeldOut(rows=tested.size, secrets=among, raw=_aucs(tested, raw), attacks=tuple(attacks))
+    return HeldOut(rows=tested.size, secrets=among, raw=tuple(most.tolist()), attacks=tuple(attacks))
+
+
+def _chances(logs: FloatArray, rows: Rows) -> FloatArray:
+    """How probable each secret is, from the log-probabilities given each, shape (secrets, rows)."""
+    logs = logs + np.log(np.bincount(rows.secrets, minlength=rows.groups))[:, None]
+    found = np.exp(logs - logs.max(axis=0)).T
+    return cast(FloatArray, found / found.sum(axis=1, keepdims=True))
 
 
 def _guess(rows: NDArray[np.integer], secrets: IndexArray, asked: NDArray[np.integer], groups: int) -> FloatArray:
