@@ -16,7 +16,16 @@ from puffer_frames.certificates.text import COSTS, odds_of, stated_loss
 from puffer_frames.loss.outcome import Verification, measured_text
 from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit
 from puffer_frames.mechanisms.channel.problem import cost_word
-from puffer_frames.mechanisms.seam import SHIFTED, ColumnError, Compared, PlanFigures, Release, loss_of, rows_text
+from puffer_frames.mechanisms.seam import (
+    SHIFTED,
+    ColumnError,
+    Compared,
+    PlanFigures,
+    Release,
+    loose_text,
+    loss_of,
+    rows_text,
+)
 from puffer_frames.numbers.presentation import (
     Rows,
     at_most,
@@ -225,7 +234,7 @@ def channel_rows(plan: ChannelFit, compared: Compared | None, /) -> Rows:
         ("mechanism", _mechanism(plan)),
         ("withstands", _withstood(plan)),
         *_readers(plan),
-        ("expected error", f"{channel.expected_error:.6g} ({_unit(plan)})"),
+        ("expected error", f"{channel.expected_error:.6g} ({error_unit(plan)})"),
         *_moved_rows(plan),
         *_usefulness_rows(plan),
         ("beside it", f"{_constant(plan)} in place of every value {channel.constant_error:.6g}; {_bound(plan)}"),
@@ -245,9 +254,7 @@ def _usefulness_rows(plan: ChannelFit) -> Rows:
     """What the error alone does not tell."""
     rows = []
     if plan.is_loose:
-        correlation, error = plan.channel.follows
-        text = f"correlation with them {correlation:.2f}, root mean squared error {error:.2f} standard deviations"
-        rows.append(("beside it", f"RELEASED VALUES HARDLY FOLLOW THE RAW ONES: {text}"))
+        rows.append(("beside it", loose_text(*plan.channel.follows)))
     shifts = plan.shifted_columns.items()
     if off := [f"{shown(name)} by up to {shift:.2f}{_lost(lost)}" for name, (shift, lost) in shifts]:
         rows.append(("beside it", f"SHARES OF SOME LEVELS ARE OFF: {'; '.join(off)}"))
@@ -318,7 +325,8 @@ def _withstood(plan: ChannelFit) -> str:
     return "; ".join(parts) or "any law at all, with the loss that was asked for"
 
 
-def _unit(plan: ChannelFit) -> str:
+def error_unit(plan: ChannelFit, /) -> str:
+    """What the expected error is, in words."""
     unit = COSTS[cost_word(plan.column.levels, plan.options.cost)]
     return f"{unit}, a mean over the secrets, each with the same weight" if _is_even(plan) else unit
 
