@@ -302,7 +302,7 @@ class Fields:
         does not have this, as it is estimated from the released values.
         """
         known, errors = self.facts.useless, self.expected_error
-        if has_facts(self.schema) and not self.facts.other_rows:
+        if has_facts(self.schema) and (self.given or not self.facts.other_rows):  # of strata the mean error says little
             return known
         found = (name for name, one in self.estimated.items() if errors.get(name, 0.0) > one.constant_error)
         return tuple(dict.fromkeys((*known, *found)))

@@ -186,6 +186,14 @@ CAUTIONS: Mapping[str, Sentence] = {
         hint="{hint}",
         reason="constant",
     ),
+    "useless-strata": measured(
+        "IN SOME STRATA ONE CONSTANT IS NEARER to the values than this release: {parts} of the table that the plan was "
+        "made from. There the median of the stratum in place of every value, or its most frequent label, does better "
+        "(where it has few rows, that of the whole table), and single values are of no use.",
+        warning="the error of {columns} is larger than that of a constant in {where}",
+        hint="{first}, condition on fewer columns, or leave these strata out.",
+        reason="constant",
+    ),
     "remap-shares": measured(
         "VALUES FAR OUT ARE NEVER RELEASED in {columns}: those that take the place of noisy ones lie nearer to the "
         "middle than more than 5 % of the rows that the plan was made from.",
@@ -193,6 +201,16 @@ CAUTIONS: Mapping[str, Sentence] = {
         "place of noisy ones lie nearer to the middle",
         hint="Ask for a larger epsilon, or leave remap out: the error is then larger, but 0 on average.",
         reason="shares",
+    ),
+    "remap-means": measured(
+        "MEANS ARE OFF in {columns}: over the rows that the plan was made from, the expected mean of the released "
+        "values is further from that of the raw ones than a tenth of their mean distance from the median. Rare high or "
+        "low values become common ones: neither single values nor means tell of them.",
+        warning="the mean of {columns} is off: the values that take the place of noisy ones move it by "
+        "{share:.0%}{most} of the mean distance of the values from their median",
+        hint="Ask for a larger epsilon, or leave remap out: the error is then larger, but 0 on average. The plan has "
+        "the figures.",
+        reason="tail",
     ),
     "after-bounds": measured(
         "VALUES LIE BEYOND THE BOUNDS that noisy ones are clipped to, in {columns}: more than 1 % of the rows that the "

@@ -322,7 +322,7 @@ def _usefulness_texts(certificate: Fields) -> list[str]:
     """The noise beside the column's spread, and beside the error of one constant."""
     texts = []
     if len(certificate.estimated) > _FEW_COLUMNS:
-        return [_useless_text(certificate)]
+        return [] if of_keys(certificate.statements, ("useless-strata",)) else [_useless_text(certificate)]
     for name, found in certificate.estimated.items():
         of = f" of {shown(name)}" if len(certificate.scales) > 1 else " of the column"
         of += " as clipped" * (name in certificate.facts.clipped)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import date, datetime
 from functools import reduce
 from operator import or_
@@ -37,6 +38,8 @@ class ReadCode(str):
 _TEXTS = (nw.String, nw.Categorical, nw.Enum)
 _MOST = 2**63
 """Larger integers are in no column of integers."""
+_MUCH = 0.05
+"""There is a warning where a larger share of the rows is left out."""
 
 
 def check_codes(given: Any, labels: Sequence[Name], /, *, columns: Sequence[str]) -> dict[str, tuple[Code, ...]]:
@@ -142,6 +145,60 @@ def warn_of_unused(frame: NativeFrame, codes: Codes, /) -> None:
                     hint=f"{mend}; if none of them occurs in these rows, ignore this.",
                 )
             )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """Rows that are left out, for a value that is read is missing."""
+
+    rows: int
+    of: int
+    """How many rows there are."""
+    column: str
+    """The one that misses most."""
+    missing: int
+    """In how many rows."""
+
+    @property
+    def is_much(self) -> bool:
+        """Whether so many are left out that there is a warning."""
+        return self.rows > _MUCH * self.of
+
+    @property
+    def text(self) -> str:
+        """How many, and which column misses most."""
+        share = f"{self.rows:,} of {self.of:,} rows ({100 * self.rows / self.of:.3g} %)"
+        return f"{share} miss a value and are left out; {shown(self.column)} misses most, in {self.missing:,}"
+
+    def warn(self, *, public: Collection[str]) -> None:
+        """Warn of many."""
+        if self.is_much:
+            what = f"Leave {self.column!r} out, or fill" if self.column in public else "Fill"
+            warn(
+                SuspectValuesWarning(
+                    "the frame",
+                    f"has missing values: {self.text}",
+                    hint=f'{what} in what is missing. nulls="level" keeps the rows of columns of labels, and of whole '
+                    'tables (mechanism="sequential"). Who is left out may depend on the secret.',
+                )
+            )
+
+
+def dropped_rows(frame: NativeFrame, columns: Collection[str], /) -> Dropped | None:
+    """Which rows of any frame nulls="drop" leaves out; None for none. One pass over the rows of a plan."""
+    names, given = open_table(frame).names, nw.from_native(frame).lazy()
+    dtypes = given.collect_schema().dtypes()
+    read = [name for name in dict.fromkeys(columns) if name in names]  # the others are levels of an index
+    places = [names.index(name) for name in read]
+    gaps = [nw.nth(p).is_null() | nw.nth(p).is_nan() if dtypes[p].is_float() else nw.nth(p).is_null() for p in places]
+    if not gaps:
+        return None
+    counted = [nw.any_horizontal(*gaps, ignore_nulls=True), *gaps]
+    asked = [gap.cast(nw.Int64).sum().alias(f"gap_{k}") for k, gap in enumerate(counted)]
+    how: dict[str, Any] = {"engine": "streaming"} if isinstance(frame, pl.LazyFrame) else {}
+    rows, incomplete, *missing = map(int, given.select(nw.len().alias("rows"), *asked).collect(**how).row(0))
+    most = max(range(len(read)), key=missing.__getitem__)
+    return Dropped(rows=incomplete, of=rows, column=read[most], missing=missing[most]) if incomplete else None
 
 
 def _by_letters(frame: NativeFrame) -> NativeFrame:

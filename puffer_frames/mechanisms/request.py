@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, get_args
 from puffer_frames.errors import ArgumentError, ColumnTypeError
 from puffer_frames.frames.columns import NativeFrame, as_names, as_row_id
 from puffer_frames.frames.dates import bounds_in_days, day_of, to_dates
-from puffer_frames.frames.null_values import Code, check_codes, merged_frame, with_nulls
+from puffer_frames.frames.null_values import Code, Dropped, check_codes, dropped_rows, merged_frame, with_nulls
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import Table, is_frame, open_table
 from puffer_frames.loss.engine import COMPOSED
@@ -319,6 +319,14 @@ class Request:
     def roles(self) -> Roles:
         """What is counted for a plan."""
         return self.counting(Roles.of(secret=self.secret, public=self.public, given=self.given_columns))
+
+    def dropped(self, frame: NativeFrame, /) -> Dropped | None:
+        """The rows that are left out for a missing value, with a warning of many."""
+        names = (*self.secret, *self.public, *self.given_columns)
+        found = dropped_rows(frame, names) if self.nulls == "drop" else None
+        if found is not None:
+            found.warn(public=self.public)
+        return found
 
     def counting(self, roles: Roles, /) -> Roles:
         """The roles of columns where rows are counted by labels too, and rows beyond those of a unit are left out."""

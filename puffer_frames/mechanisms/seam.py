@@ -30,6 +30,7 @@ from puffer_frames.errors import (
     RowOrderWarning,
 )
 from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.null_values import Dropped
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table
 from puffer_frames.loss.outcome import Verification, excess_text
@@ -51,6 +52,8 @@ NEARLY = 0.99
 """An error of so much of a constant's is nearly that."""
 SHIFTED = 0.05
 """There is a warning where the share of a level is off by more."""
+FAR_MEAN = 0.1
+"""There is one where the mean is off by more, in mean distances of the values from their median."""
 TIMES, _NOT_RARE = 1.5, 0.02
 """There is a warning, too, where a level that is so large a share of the table or of a release comes so many times as
 often in one of them as in the other."""
@@ -146,11 +149,19 @@ class PlanFigures:
     errors: tuple[ColumnError, ...]
     losses: tuple[tuple[str, float, str], ...]
     """Under which laws, what is lost at most, and the same in words: the pure loss, or delta where there is one."""
+    partly_useless: tuple[str, ...] = ()
+    """Columns that a constant is nearer to in some strata, and not in others."""
 
 
 def loss_of(found: Verification, /, *, delta: float) -> tuple[float, str]:
     """The largest loss, and the same in words: the pure one, or delta where there is one."""
     return at_most(found.loss(delta=delta).upper)
+
+
+def loose_text(correlation: float, error: float, /) -> str:
+    """That released values hardly follow the raw ones, and what their root mean squared error is."""
+    figures = f"correlation with them {correlation:.2f}, root mean squared error {error:.2f} standard deviations"
+    return f"RELEASED VALUES HARDLY FOLLOW THE RAW ONES: {figures}"
 
 
 def rows_text(rows_per_secret: Mapping[Secret, int], /) -> str:
@@ -185,6 +196,8 @@ class Reading(Generic[S]):
     rows: CompleteRows
     seen: S
     """Counts of the rows."""
+    dropped: Dropped | None = None
+    """Rows that are not among them, for a value is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -439,6 +452,11 @@ class Fitted(ABC, Generic[S]):
     @abstractmethod
     def expected_error(self) -> Mapping[str, float]:
         """Mean error per released column: in its units, or as the share of changed labels."""
+
+    @property
+    def error_unit(self) -> str:
+        """What these are, in words."""
+        return "mean absolute, in units of the column"
 
     @abstractmethod
     def warn(self, seen: S, /) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from puffer_frames.errors import short_traceback
@@ -92,6 +92,9 @@ class StrataChoices:
     """The loss from the stratum itself: the largest log-ratio of its frequencies given two protected secrets."""
     refuted: tuple[str, ...] = ()
     """Columns whose scale, in some stratum, is that of a fitted model that the table refutes; a file has no models."""
+    constants: Mapping[Stratum, Mapping[str, float]] = field(default_factory=dict)
+    """The mean error of one constant in place of the values of a stratum, or the share of labels that it changes, per
+    column; of strata with few rows, or with nothing to hide, there is none."""
 
     @property
     def scales(self) -> dict[Stratum, dict[str, float]]:

@@ -59,8 +59,8 @@ def fit(
             instead = better.fit(again.request, again.seen)
             if asked is not None:
                 instead.check_asked(asked)
-            return better, again, instead
-    return mechanism, found, fitted
+            mechanism, found, fitted = better, again, instead
+    return mechanism, replace(found, dropped=request.dropped(frame)), fitted
 
 
 def check_refinable(fitted: Fitted[Any], rows: CompleteRows, asked: RowsRequest, /) -> None:

@@ -239,6 +239,23 @@ def test_an_infinite_error_is_null(folder):
     assert (done.code, done.found["expected_error"]) == (0, {"age": None})
 
 
+def test_a_plan_says_what_its_errors_are(folder):
+    done = run("plan", "in.parquet", "plan.json", *ASKED)
+    assert "(mean absolute, in units of the column) age " in done.out
+    words = (
+        "--secret",
+        "race",
+        "--public",
+        "age,occupation",
+        "--epsilon",
+        "1",
+        "--mechanism",
+        "sequential",
+        "--overwrite",
+    )
+    assert "expected error (share of the rows" in run("plan", "in.parquet", "plan.json", *words).out
+
+
 def test_help_and_version(folder):
     for words in (["--help"], ["release", "--help"], ["--version"]):
         done = ends(run(*words), 0)

@@ -137,7 +137,7 @@ def test_codes_of_categories_are_texts():
     with pytest.warns(SuspectValuesWarning, match="categories as texts, with quotation marks"):
         puffer_frames.calibrate(frame, **asked, null_values={"level": [code]})
     with warnings.catch_warnings():
-        warnings.simplefilter("error", SuspectValuesWarning)
+        warnings.filterwarnings("error", message="null_values", category=SuspectValuesWarning)
         plan = puffer_frames.calibrate(frame, **asked, null_values={"level": [str(code)]})
     assert len(plan.secrets) == frame["level"].nunique() - 1
 

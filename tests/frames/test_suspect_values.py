@@ -267,6 +267,31 @@ def test_a_domain_that_many_values_are_beyond(kind, mechanism):
     assert met(build_frame(kind, {"sex": SEX, "age": ends}), **asked, domain={"age": (20, 64)}) == []
 
 
+@few(30)
+@pytest.mark.parametrize("kind", ["pandas", "polars", "polars-lazy", "pyarrow", "duckdb"])
+@pytest.mark.parametrize("mechanism", ["noise", "channel"])
+def test_rows_that_are_left_out_for_a_missing_value(kind, mechanism, tmp_path):
+    """Of 2,200 rows 1,325 were left out, and nobody was told."""
+    gap, rare = np.arange(ROWS) % 4 == 0, np.arange(ROWS) < 12
+    sex = [None if k < 8 else one for k, one in enumerate(SEX)]
+    columns = {"sex": sex, "x": [None if g else float(a) for g, a in zip(gap, AGE, strict=True)]}
+    frame, asked = build_frame(kind, columns), {"secret": "sex", "public": "x", "nulls": "drop", "mechanism": mechanism}
+    (told,) = met(frame, **asked)
+    assert "106 of 400 rows (26.5 %) miss a value and are left out; x misses most, in 100" in told
+    few_gaps = build_frame(kind, {"sex": SEX, "x": [None if g else float(a) for g, a in zip(rare, AGE, strict=True)]})
+    assert not met(few_gaps, **asked)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plan, own = (puffer_frames.calibrate(of, epsilon=5.0, **asked) for of in (few_gaps, frame))
+    assert "12 of 400 rows (3 %)" in str(plan)
+    own.save(tmp_path / "plan.json")
+    kept = puffer_frames.load_plan(tmp_path / "plan.json")
+    assert (kept.dropped, kept.identity()) == (own.dropped, own.identity())
+    with pytest.warns(SuspectValuesWarning, match="106 of 400"):
+        released = run(kept.release(frame))
+    assert "106" not in str(puffer_frames.certificate_of(released))
+
+
 def test_later_rows_that_a_plan_moves_to_its_range():
     """In another unit all values of a batch come out as one, and the rows lose nothing."""
     frame = pd.DataFrame({"sex": SEX, "age": AGE + (SEX == "m")})

@@ -1,5 +1,6 @@
 """Audits of answers find planted faults, and pass correct answers; the true answers are those of pandas."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -239,3 +240,11 @@ def test_what_is_refused(releases, more, error, words):
     released = [puffer_frames.aggregate(VISITS, **SUMS)] * releases
     with pytest.raises(getattr(puffer_frames.errors, error), match=words):
         puffer_frames.audit(VISITS, released, **more)
+
+
+def test_a_passed_scale_is_not_printed_below_the_one_that_is_needed():
+    """It said "20.1028 certified; the engine confirms epsilon at 20.1029", and passed."""
+    found = audit(VISITS, puffer_frames.aggregate(VISITS, **SUMS, rng=1), SUMS)
+    (check,) = (one for one in found.checks if one.name == "loss at the scale")
+    certified, confirmed = re.findall(r"[\d.]+(?= certified)|(?<=epsilon at )[\d.]+\d", check.why)
+    assert float(certified) >= float(confirmed)

@@ -112,6 +112,40 @@ def test_a_remap_that_is_a_constant_and_a_stratum_of_no_use():
     assert "strata" in str(found["constant"])
 
 
+def test_a_few_small_strata_are_not_said_to_be_all(tmp_path):
+    """Of the rows 90 % had half the error of a constant, and the certificate said that no value is of use."""
+    rng = np.random.default_rng(7)
+    sex, site = rng.choice(["f", "m"], 1500), rng.choice(["A", "B", "C", "D"], 1500, p=[0.65, 0.3, 0.03, 0.02])
+    score = np.clip(np.round(rng.normal(60 + 6 * (sex == "m"), 20)), 0, 100)
+    table = pd.DataFrame({"sex": sex, "site": site, "score": score})
+    asked = {"secret": "sex", "public": "score", "epsilon": 1.0}
+    plan, found = warned(lambda: table.puffer.calibrate(**asked, given="site"))
+    constant, noise = (table["score"] - table["score"].median()).abs().mean(), plan.strata
+    assert [noise[z,]["score"] > constant for z in "ABCD"] == [False, False, True, True]
+    share = f"2 of 4 strata, with {100 * np.isin(site, ['C', 'D']).mean():.3g} % of the rows"
+    assert share in str(found["constant"])
+    assert "given=Strata('site', merge=True)" in str(found["constant"])
+    plan.save(tmp_path / "plan.json")
+    for one in (plan, load_plan(tmp_path / "plan.json")):
+        certificate = certificate_of(one.release(table))
+        assert (certificate.warnings, certificate.useless) == (("useless-strata",), ())
+        assert all(share in " ".join(str(each).split()) for each in (certificate, one))
+        one.report(tmp_path / "page.html", overwrite=True)
+        assert "drowns" not in (tmp_path / "page.html").read_text()
+    assert not warned(lambda: table.puffer.calibrate(**asked, given=Strata("site", merge=True)))[1]
+    low, _ = warned(lambda: table.puffer.calibrate(**asked | {"epsilon": 0.05}, given="site"))
+    assert certificate_of(low.release(table)).useless == ("score",)
+
+
+def test_columns_are_not_blamed_alone_where_rows_were_left_out():
+    rng = np.random.default_rng(0)
+    sex, job = rng.choice(["f", "m"], 2200), rng.choice(["x", "y", "z"], 2200)
+    pay = np.where(rng.random(2200) < 0.4, np.nan, np.exp(rng.normal(10, 1, 2200) + 0.5 * (sex == "m")).round())
+    table = pd.DataFrame({"sex": sex, "job": job, "pay": pay})
+    _, found = warned(lambda: table.puffer.calibrate(secret="sex", epsilon=0.5, nulls="drop"))
+    assert 'keep the rows that nulls="drop" leaves out: from 2,000 rows on' in str(found["constant"])
+
+
 def test_too_many_secrets_are_warned_of(monkeypatch):
     options = {"secret": "group", "public": ["score", "far"], "epsilon": 1.0}
     exact, found = warned(lambda: PEOPLE.puffer.calibrate(**options))
@@ -286,6 +320,33 @@ def test_a_channel_whose_values_do_not_follow_the_raw_ones_is_warned_of_and_not_
     assert "HARDLY FOLLOW" in str(certificate)
     assert "channel" not in str(warned(lambda: frame.puffer.calibrate(**asked, epsilon=0.3))[1]["constant"])
     assert not warned(lambda: frame.puffer.calibrate(**asked, epsilon=2.0, mechanism="channel"))[1]
+
+
+def test_a_remap_whose_values_do_not_follow_or_whose_mean_is_off_is_warned_of():
+    """Of claims, most of them none, the mean fell by 61 %, and the plan said that all values can be released."""
+    rng = np.random.default_rng(0)
+    amounts = np.where(rng.random(ROWS) < 0.7 - 0.2 * (GROUP == "a"), 0, np.exp(rng.normal(7, 1, ROWS)).round(-1))
+    asked = {"secret": "s", "public": "x", "mechanism": Noise(remap=True)}
+    frame = pd.DataFrame({"s": GROUP, "x": amounts})
+    plan, found = warned(lambda: frame.puffer.calibrate(**asked, epsilon=3.0))
+    followed, released = plan.followed("x"), [plan.release(frame, rng=k)["x"] for k in range(20)]
+    off = np.mean([each.mean() for each in released]) - amounts.mean()
+    assert found["tail"].columns == ("x",)
+    assert abs(off - followed.shift) < 0.05 * abs(off)
+    assert abs(np.mean([(each == 0).mean() for each in released]) - (amounts == 0).mean() - followed.share) < 0.02
+    assert "THE MEAN IS OFF" in str(plan)
+    assert "remap-means" in certificate_of(plan.release(frame)).warnings
+    normal = pd.DataFrame({"s": GROUP, "x": rng.normal(size=ROWS) + 1.5 * (GROUP == "a")})
+    plan, found = warned(lambda: normal.puffer.calibrate(**asked, epsilon=0.6))
+    released = [plan.release(normal, rng=k)["x"] for k in range(20)]
+    correlation, error = plan.followed("x").correlation, plan.followed("x").error
+    assert abs(np.mean([each.corr(normal["x"]) for each in released]) - correlation) < 0.05
+    squares = [((each - normal["x"]) ** 2).mean() ** 0.5 for each in released]
+    assert abs(np.mean(squares) / normal["x"].std() - error) < 0.05
+    assert ("correlation" in found, "tail" in found, correlation < 0.5) == (True, False, True)
+    assert "channel-loose" in certificate_of(plan.release(normal)).warnings
+    fine = warned(lambda: normal.puffer.calibrate(**asked, epsilon=5.0))
+    assert not fine[1]
 
 
 def test_no_channel_is_looked_for_where_secrets_are_many(monkeypatch):

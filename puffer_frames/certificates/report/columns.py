@@ -119,7 +119,10 @@ def instead(
         for name, one in useless.items()
     ]
     known = [one for one in useless.values() if one is not None]
+    # of a column whose constant is known to be below something, or not at all, nobody knows how much is lacking
+    known_all = None not in useless.values() and not any(text.startswith("below") for _, _, text in known)
     times = max((error / constant if constant else math.inf for error, constant, _ in known), default=math.inf)
+    smaller = f": the noise must become about {rounded_up(times, digits=2):g} times smaller before single values tell"
     said = {
         "useless": True,
         "instead-fewer": columns > 1,
@@ -127,7 +130,7 @@ def instead(
         "instead-epsilon": times < math.inf,
         "instead-means": means,
     }
-    parts = {"names": listed(told, most=_MOST_USELESS), "how": how, "times": f"{rounded_up(times, digits=2):g}"}
+    parts = {"names": listed(told, most=_MOST_USELESS), "how": how, "times": f"{smaller} anything" * known_all}
     texts = [claim(key, **parts).text for key, holds in said.items() if holds]
     return Section("instead", f"Before {before}: the noise drowns the values", [texts], "box instead")
 

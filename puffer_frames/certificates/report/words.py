@@ -194,8 +194,7 @@ REPORT_SENTENCES: Mapping[str, Sentence] = {
         "ages in groups of ten years, change less often than exact values.",
     ),
     "instead-epsilon": said(
-        "Or ask for a larger epsilon, if the weaker promise can be justified: the noise must become at least about "
-        "{times} times smaller before single values tell anything.",
+        "Or ask for a larger epsilon, if the weaker promise can be justified{times}.",
     ),
     "instead-means": said("Or publish it for means of many rows alone, and say so to whoever gets it."),
     # words

@@ -226,10 +226,12 @@ def plan(request: Request, /) -> Outcome:
         found.save(target, password=password, overwrite=request.flag("overwrite"))
     LOG.info("the plan holds exact statistics of every secret: keep %s private", target)
     errors = {name: float(error) for name, error in found.expected_error.items()}
-    text = f"{target}: a plan for {', '.join(found.public)}, epsilon {found.epsilon:g}; expected error " + ", ".join(
-        f"{error:.6g}" for error in errors.values()
+    unit = found.fitted.error_unit
+    listed = ", ".join(f"{shown(name)} {error:.6g}" for name, error in errors.items())
+    text = (
+        f"{target}: a plan for {', '.join(found.public)}, epsilon {found.epsilon:g}; expected error ({unit}) {listed}"
     )
-    more = {"input": str(source), "plan": str(target), "rows": found.rows, "expected_error": errors}
+    more = {"input": str(source), "plan": str(target), "rows": found.rows, "expected_error": errors, "error_unit": unit}
     return Outcome(status="planned", text=str(found) if request.flag("figures") else text, more=more)
 
 

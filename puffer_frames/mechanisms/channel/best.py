@@ -29,6 +29,7 @@ from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import JointCounts, Level, Summary
+from puffer_frames.scales.remap import FOLLOWS
 
 WHOLE = 100
 """Up to so many levels the whole program is solved."""
@@ -136,9 +137,6 @@ def chosen_outputs(problem: Problem, count: int, /) -> list[int]:
 
 
 CountsArgument = Mapping[Secret, ArrayLike]
-FOLLOWS = 0.5
-"""Released values that spread as the raw ones do, at a smaller correlation, are further off than the mean: their mean
-squared error is 2 (1 - correlation) variances."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

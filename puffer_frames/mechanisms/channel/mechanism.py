@@ -43,6 +43,7 @@ from puffer_frames.mechanisms.channel.text import (
     channel_record,
     channel_rows,
     channel_statements,
+    error_unit,
     prepared,
     proved_loss,
     wider_losses,
@@ -197,6 +198,10 @@ class FittedChannel(ChannelFit):
     def expected_error(self) -> Mapping[str, float]:
         """Mean cost of an output in place of its input: absolute error, share of changed values, or what was given."""
         return {self.name: self.channel.expected_error}
+
+    @property
+    def error_unit(self) -> str:
+        return error_unit(self)
 
     @property
     def lower_bound(self) -> Mapping[str, float]:

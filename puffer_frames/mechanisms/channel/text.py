@@ -23,6 +23,7 @@ from puffer_frames.mechanisms.seam import (
     Compared,
     PlanFigures,
     Release,
+    loose_text,
     loss_of,
     rows_text,
 )
@@ -241,7 +242,7 @@ def channel_rows(plan: ChannelFit, compared: Compared | None, /) -> Rows:
         ("mechanism", _mechanism(plan)),
         ("withstands", _withstood(plan)),
         *_readers(plan),
-        ("expected error", f"{channel.expected_error:.6g} ({_unit(plan)})"),
+        ("expected error", f"{channel.expected_error:.6g} ({error_unit(plan)})"),
         *_moved_rows(plan),
         *_usefulness_rows(plan),
         ("beside it", f"{_constant(plan)} in place of every value {channel.constant_error:.6g}; {_bound(plan)}"),
@@ -261,9 +262,7 @@ def _usefulness_rows(plan: ChannelFit) -> Rows:
     """What the error alone does not tell."""
     rows = []
     if plan.is_loose:
-        correlation, error = plan.channel.follows
-        text = f"correlation with them {correlation:.2f}, root mean squared error {error:.2f} standard deviations"
-        rows.append(("beside it", f"RELEASED VALUES HARDLY FOLLOW THE RAW ONES: {text}"))
+        rows.append(("beside it", loose_text(*plan.channel.follows)))
     if plan.loses_tail and plan.means is not None:
         raw, released = plan.means
         off = f"the mean is {released.sum():.6g} on average, and {raw.sum():.6g} in the table"
@@ -345,7 +344,8 @@ def _withstood(plan: ChannelFit) -> str:
     return "; ".join(parts) or "any law at all, with the loss that was asked for"
 
 
-def _unit(plan: ChannelFit) -> str:
+def error_unit(plan: ChannelFit, /) -> str:
+    """What the expected error is, in words."""
     unit = COSTS[cost_word(plan.column.levels, plan.options.cost)]
     return f"{unit}, a mean over the secrets, each with the same weight" if _is_even(plan) else unit
 

@@ -178,12 +178,13 @@ class ReleaseFacts:
 
     @property
     def any_law_of_rows(self) -> float | None:
-        """The pure loss of a row under any law on the ranges, in any stratum, rounded up to two digits.
-
-        None where it is not known.
+        """The pure loss of a row, or of all rows of a unit, under any law on the ranges, in any stratum, rounded up to
+        two digits. None where it is not known.
         """
-        if not isinstance(self.request.noise, Laplace) or self.repeats.shares > 1:
+        if not isinstance(self.request.noise, Laplace):
             return None
+        if self.repeats.shares > 1:  # a unit has no strata
+            return self.joint_any_law if self.plan.is_joint else None
         listed = [self.choices]
         if self.plan.strata is not None and not self.plan.strata.one_scale:
             ends = {name: choice.bounds for name, choice in self.choices.items()}
@@ -367,10 +368,15 @@ def _of_little_use(facts: ReleaseFacts) -> Iterator[Statement]:
     plan = facts.plan
     if facts.stated.useless:
         yield say("useless", columns=shown_names(facts.stated.useless))
+    if partly := plan.partly_useless():
+        yield say("useless-strata", parts="; ".join(f"{shown(name)} in {where}" for name, where in partly.items()))
+    if loose := plan.loose_remaps():
+        yield say("channel-loose", columns=shown_names(loose), rows="the rows that the plan was made from")
     if off := plan.shifted_labels():
         yield say("response-shares", columns=shown_names(off), most=f"{SHIFTED:g}", times=f"{TIMES:g}")
-    if lost := plan.shifted_remaps():
-        yield say("remap-shares", columns=shown_names(lost))
+    for key, found in {"remap-shares": plan.shifted_remaps(), "remap-means": plan.moved_means()}.items():
+        if found:
+            yield say(key, columns=shown_names(found))
     if beyond := plan.moved_beyond(facts.release.asked.bounds):
         yield say("after-bounds", columns=shown_names(beyond))
 
@@ -501,14 +507,16 @@ def _wider(facts: ReleaseFacts) -> Iterator[Statement]:
     for name, choice in list(facts.choices.items())[: 1 if whole else None]:
         where = "on the domain" if name in facts.request.domain and not whole else f"on the range of {table}"
         of = f", of {shown(name)} alone" if facts.several and not whole else ""
-        of += ", of a row of these columns" * (facts.several and whole)
+        of += ", of a row of these columns" * (facts.several and whole and facts.repeats.shares == 1)
         of += f", of all rows of a {_whose(facts.plan)} together" * (facts.repeats.shares > 1)
         for laws, words in (
             ("population", f"any law that {table} does not refute at 95 %"),
             ("any law", f"any law {where}"),
         ):
             loss = losses.get(name, {}).get(laws)
-            if loss is None:
+            if loss is None and laws == "any law" and facts.plan.is_joint and facts.plan.strata is None:
+                most = odds_of(facts.joint_any_law)  # as "joint-any-law" says
+            elif loss is None:
                 most = "not computed"
             elif delta:
                 at = facts.repeats.shares * choice.wider[laws].epsilon

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar
 
@@ -15,7 +15,7 @@ from puffer_frames.frames.summary import check_few_levels, least_width, most_fil
 from puffer_frames.loss.outcome import Verification, excess_text
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
 from puffer_frames.mechanisms.request import Request, is_coupled, lacking, lean_entry, lean_request
-from puffer_frames.mechanisms.seam import NEARLY, SHIFTED, ColumnError, Fitted, Shift, named_secrets, shift_of
+from puffer_frames.mechanisms.seam import FAR_MEAN, NEARLY, SHIFTED, ColumnError, Fitted, Shift, named_secrets, shift_of
 from puffer_frames.noise.channel import changed_share
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.gaussian import Gaussian
@@ -40,7 +40,7 @@ from puffer_frames.scales.columns import ColumnRequest, check_several, choose_co
 from puffer_frames.scales.drift import protected_here
 from puffer_frames.scales.joint.columns import bounded_labels, choose_jointly
 from puffer_frames.scales.learned import Belief
-from puffer_frames.scales.remap import Remap
+from puffer_frames.scales.remap import Followed, Remap
 from puffer_frames.scales.repeats import times
 from puffer_frames.scales.strata import StrataChoices, Stratum, largest
 
@@ -234,7 +234,7 @@ class NoiseFit(Fitted[RowsSeen]):
 
     def constant_share(self, name: str, /) -> float:
         """The share of the labels of a column that its most frequent one in place of each changes."""
-        return 1 - float(self._label_shares(name).max())
+        return changed_by_constant(self.choices[name].empirical, self.rows_per_secret)
 
     def _label_shares(self, name: str) -> FloatArray:
         counts = np.zeros(len(self.levels[name]))
@@ -272,13 +272,32 @@ class NoiseFit(Fitted[RowsSeen]):
         useless = self.useless_columns()
         return {name: share for name, share in self.lost_shares().items() if share > SHIFTED and name not in useless}
 
+    def followed(self, name: str, /) -> Followed:
+        """How the released values of a remapped column follow the raw ones."""
+        noise = self.noise(self.scales[name])
+        assert noise is not None  # there is no remap without
+        return self.remaps[name].followed(self.summaries[name], noise)
+
+    def loose_remaps(self) -> list[str]:
+        """Remapped columns, other than useless ones, whose released values hardly follow the raw ones."""
+        useless = self.useless_columns()
+        return [name for name in self.remaps if name not in useless and self.followed(name).is_loose]
+
+    def moved_means(self) -> dict[str, float]:
+        """Remapped columns whose mean moves far: by how many times the mean error of one constant."""
+        constants = {one.name: one.constant for one in self.column_errors()}
+        moved = {name: abs(self.followed(name).shift) for name in self.remaps}
+        return {name: shift / constants[name] for name, shift in moved.items() if shift > FAR_MEAN * constants[name]}
+
     def moved_beyond(self, bounds: Mapping[str, Bounds], /) -> dict[str, tuple[float, float]]:
         """Columns with many values beyond the bounds that noisy ones are clipped to: their share, and how far."""
         found = {name: beyond_bounds(self.summaries[name], bounds[name]) for name in self.scales if name in bounds}
         return {name: one for name, one in found.items() if one[0] > MOVED}
 
     def useless_columns(self) -> list[str]:
-        """Columns that a constant is nearer to than their noise."""
+        """Columns that a constant is nearer to than their noise; of strata, in each of them."""
+        if self.strata is not None:
+            return [name for name, found in self._useless_strata().items() if len(found) == len(self.strata.choices)]
         figures = self.column_errors()
         # what replaces noisy values is never further off than a constant: a remap that is nearly one is of no use, too
         nearly = {each.name: NEARLY if each.name in self.remaps else 1.0 for each in figures}
@@ -287,6 +306,35 @@ class NoiseFit(Fitted[RowsSeen]):
             name for name, share in self.changed.items() if share and share >= _NEARLY * self.constant_share(name)
         ]
         return [name for name in self.request.public if name in useless]
+
+    def partly_useless(self) -> dict[str, str]:
+        """Columns that a constant is nearer to in some strata: in how many, and in which share of the rows."""
+        if self.strata is None:
+            return {}
+        count, found = len(self.strata.choices), self._useless_strata()
+        shares = {name: 100 * sum(map(self.strata.rows.__getitem__, of)) / self.rows for name, of in found.items()}
+        return {
+            name: f"{len(of):,} of {count:,} strata, with {shares[name]:.3g} % of the rows"
+            for name, of in found.items()
+            if 0 < len(of) < count
+        }
+
+    def _useless_strata(self) -> dict[str, list[Stratum]]:
+        """The strata in which a constant is nearer, per column: of few rows that of the whole table."""
+        assert self.strata is not None
+        whole = {one.name: one.constant for one in self.column_errors()}
+        whole |= {name: self.constant_share(name) for name in self.levels}
+        return {
+            name: [
+                z
+                for z, scales in self.strata.scales.items()
+                if self._error_at(name, scales[name]) > self.strata.constants.get(z, whole)[name]
+            ]
+            for name in self.request.public
+        }
+
+    def _error_at(self, name: str, scale: float) -> float:
+        return changed_share(len(self.levels[name]), scale) if name in self.levels else self.error_of(scale)
 
 
 F = TypeVar("F", bound=NoiseFit)
@@ -533,6 +581,7 @@ def choose_in_strata(
             if near is None and all(choice.scale for choice in found[z].values()):
                 near = found[z]
     exact = {z: choices for z, choices in found.items() if z not in small}
+    constants = {z: _constants(found[z], labels=request.labels) for z in found if z not in small}
     common = bounded
     if found:  # of small strata where there are no others
         common = {name: largest(choices[name] for choices in (exact or found).values()) for name in request.public}
@@ -558,6 +607,7 @@ def choose_in_strata(
         lacking=len(lacking),
         rows=listed_counts,
         alone=_loss_of_strata(parts, rows, pairs=pairs, named=named),
+        constants=constants,
         refuted=tuple(n for n in common if any(found[z][n].rests_on_refuted(published=published) for z in parts)),
     )
     return _of_all(request, strata, common, bounded), strata
@@ -706,6 +756,23 @@ def _loss_of_strata(
             if most:
                 worst = max(worst, math.log(most / least) if least else math.inf)
     return worst
+
+
+def changed_by_constant(empirical: Belief, rows: Mapping[Secret, int], /) -> float:
+    """The share of the labels of a column that its most frequent one in place of each changes."""
+    labels = np.concatenate([prior.means for prior in empirical.values()]).astype(int)
+    counts = np.bincount(labels, np.concatenate([prior.weights * rows[secret] for secret, prior in empirical.items()]))
+    return 1 - float(np.max(counts) / np.sum(counts))
+
+
+def _constants(choices: Mapping[str, Choice], *, labels: Collection[str]) -> dict[str, float]:
+    """The error of one constant in place of the values that each choice was made from."""
+    found = {}
+    for name, choice in choices.items():
+        law = choice.empirical
+        rows = {secret: prior.levels[1] for secret, prior in law.items()}
+        found[name] = changed_by_constant(law, rows) if name in labels else spread_of(law, rows)[1]
+    return found
 
 
 def spread_of(empirical: Belief, rows: Mapping[Secret, int], /) -> tuple[float, float]:

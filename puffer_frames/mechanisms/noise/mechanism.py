@@ -29,7 +29,7 @@ from puffer_frames.mechanisms.noise.drift import (
     target_of,
     unproved_beliefs,
 )
-from puffer_frames.mechanisms.noise.fitted import LAWS, NoiseFit, choices_of, lean, spread_of, whole
+from puffer_frames.mechanisms.noise.fitted import LAWS, NoiseFit, choices_of, lean, whole
 from puffer_frames.mechanisms.noise.options import Noise
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_labels, with_merged, with_tables, with_units
 from puffer_frames.mechanisms.noise.text import plan_figures, plan_rows, verdict_of
@@ -165,7 +165,8 @@ class FittedNoise(NoiseFit):
             another = _ANOTHER + _WEAKER * (request.theorem == BOUNDED.name)
             another = another if not several and known and _channel_error(self) < math.inf else LARGER
             where = " in the rows of the listed secrets" * self.lists_some
-            warn_of("useless", useless, where=where, hint=_FEWER if several else another)
+            fewer = _FEWER_ROWS if self.rows < MANY_ROWS and (request.nulls, request.mechanism) == _DROPS else _FEWER
+            warn_of("useless", useless, where=where, hint=fewer if several else another)
         elif not several and _is_default(self) and _is_beaten(self):
             warn_of_width(
                 self.request.public,
@@ -185,10 +186,13 @@ class FittedNoise(NoiseFit):
             )
         if off := self.shifted_labels():
             warn_of("response-shares", tuple(off), most=SHIFTED, times=TIMES)
-        if lost := self.shifted_remaps():
-            warn_of("remap-shares", tuple(lost), share=max(lost.values()), most=" or less" * (len(lost) > 1))
-        if self.strata is not None:
-            _warn_of_strata(self, self.strata, [name for name in self.scales if name not in useless])
+        if loose := self.loose_remaps():
+            warn_of("channel-loose", tuple(loose))
+        for key, found in {"remap-shares": self.shifted_remaps(), "remap-means": self.moved_means()}.items():
+            if found:
+                warn_of(key, tuple(found), share=max(found.values()), most=" or less" * (len(found) > 1))
+        for name, where in self.partly_useless().items():
+            warn_of("useless-strata", (name,), where=where, first=_first(self.request, self.strata))
         fits = {name: choice for name, choice in self.choices.items() if "wide fit" in choice.remarks}
         if fits:
             refuted = any("refuted fit" in choice.remarks for choice in fits.values())
@@ -391,29 +395,26 @@ _FEWEST, _HALF, _THIRD = 50, 0.5, 1 / 3
 than a third of the error of the noise."""
 
 
-def _warn_of_strata(plan: NoiseFit, strata: StrataChoices, names: Sequence[str]) -> None:
-    """Warn of columns that a constant is nearer to in some strata."""
-    for name in names:
-        useless = 0
-        for z, choices in strata.choices.items():
-            law = choices[name].empirical
-            if z in strata.small or z in strata.unbound or not law:  # whose laws are those of the whole table
-                continue
-            rows = {secret: prior.levels[1] for secret, prior in law.items()}
-            useless += plan.error_of(choices[name].scale) > spread_of(law, rows)[1]
-        if useless:
-            warn_of_width(
-                (name,),
-                f"the error of {{columns}} is larger than that of a constant in {useless:,} of "
-                f"{len(strata.choices):,} strata",
-                hint="Ask for a larger epsilon, condition on fewer columns, or leave these strata out.",
-                reason="constant",
-            )
-
-
 _FEWER = (
     "Release fewer columns together, ask for a larger epsilon, or leave these columns out; the plan has each error."
 )
+_DROPS = ("drop", "auto")
+_FEWER_ROWS = (
+    'Release fewer columns together, ask for a larger epsilon, or keep the rows that nulls="drop" leaves out: '
+    f"from {MANY_ROWS:,} rows on a whole table is released instead. The plan has each error."
+)
+
+
+def _first(request: Request, strata: StrataChoices | None) -> str:
+    """What helps where some strata are of no use; texts alone can be merged."""
+    another = "Ask for a larger epsilon"
+    if request.given is None or request.given.merge or strata is None or not strata.small:
+        return another
+    named = repr(strata.given[0] if len(strata.given) == 1 else list(strata.given))
+    texts = all(isinstance(level, str) for z in strata.choices for level in z)
+    return f"Merge small strata (given=Strata({named}, merge=True)), ask for a larger epsilon" if texts else another
+
+
 _ANOTHER = (
     'Say mechanism="channel", whose mean absolute error is never larger than that of a constant (a warning says where '
     "its values hardly follow the raw ones), ask for a larger epsilon, or leave the column out."

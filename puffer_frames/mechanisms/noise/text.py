@@ -7,7 +7,7 @@ import math
 from puffer_frames.loss.outcome import Verification, measured_text
 from puffer_frames.mechanisms.noise.drift import target_of
 from puffer_frames.mechanisms.noise.fitted import NoiseFit, spread_of
-from puffer_frames.mechanisms.seam import PlanFigures, rows_text
+from puffer_frames.mechanisms.seam import PlanFigures, loose_text, rows_text
 from puffer_frames.noise.channel import changed_share
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import (
@@ -48,6 +48,8 @@ def strata_rows(plan: NoiseFit, strata: StrataChoices, /) -> Rows:
         if name not in plan.levels:
             of_all = f"mean absolute {plan.request.noise.title} noise of all rows"
             rows.append((f"error of {shown(name)}", f"{plan.expected_error[name]:.6g} ({of_all})"))
+        if where := plan.partly_useless().get(name):
+            rows.append(("beside it", f"in {where}, that is more than the error of one constant"))
         if name in plan.refuted_fits:
             rows.append((f"model of {shown(name)}", _refuted_text(plan, choice)))
         if not plan.is_joint:
@@ -245,7 +247,14 @@ def _remap_rows(plan: NoiseFit, name: str, choice: Choice) -> list[tuple[str, st
         f"a mean absolute error of {remap.expected_error:.6g}, {plan.error_of(choice.scale):.6g} without it; a value "
     )
     text += f"is unchanged with probability {remap.unchanged:.4g}; {remap.values.size:,} of {remap.values_before:,} "
-    return [("remap", f"{text}{kinds} can be released")]
+    rows = [("remap", f"{text}{kinds} can be released")]
+    followed = plan.followed(name)
+    if name in plan.loose_remaps():
+        rows.append(("beside it", loose_text(followed.correlation, followed.error)))
+    if name in plan.moved_means():
+        shares = f", and the share of one of the {kinds} by up to {followed.share:.2f}"
+        rows.append(("beside it", f"THE MEAN IS OFF: by {followed.shift:.4g} on average{shares}"))
+    return rows
 
 
 def _wider_text(plan: NoiseFit, choice: Choice) -> str:
@@ -316,7 +325,9 @@ def _secrets_text(plan: NoiseFit) -> str:
 
 def plan_figures(plan: NoiseFit, /) -> PlanFigures:
     """The figures of a plan of noise; for strata no losses under wider laws are known."""
-    return PlanFigures(errors=plan.column_errors(), losses=tuple(_losses(plan)))
+    return PlanFigures(
+        errors=plan.column_errors(), losses=tuple(_losses(plan)), partly_useless=tuple(plan.partly_useless())
+    )
 
 
 def _losses(plan: NoiseFit) -> list[tuple[str, float, str]]:

@@ -445,6 +445,10 @@ class FittedTable(TableFit):
         """Share of the rows whose value, or cell of values, is another one in a simulated release, per drawn column."""
         return self.kept.changed
 
+    @property
+    def error_unit(self) -> str:
+        return "share of the rows whose value becomes another one, or whose number gets another cell"
+
     def warn(self, seen: CodedRows, /) -> None:
         """Warn of secrets in few rows, levels that are no labels or rare, an epsilon that says little, losses far above
         it under other networks, and columns of little use.

@@ -173,8 +173,9 @@ def _request_checks(certificates: Sequence[Certificate], expected: Certificate) 
     checks = [check_that("request", not other, why, found=len(other))]
     for name, least in expected.scales.items():
         found = min(each.scales.get(name, 0.0) for each in certificates)
-        why = f"{lower_text(found)} certified for the {name}; the engine confirms epsilon at {upper_text(least)}"
         enough = found >= least * (1 - _NEAR)
+        texts = (f"{max(found, least):.6g}", f"{least:.6g}") if enough else (lower_text(found), upper_text(least))
+        why = f"{texts[0]} certified for the {name}; the engine confirms epsilon at {texts[1]}"
         checks.append(check_that("loss at the scale", enough, f"scale {why}", found=found, limit=least))
     return checks
 

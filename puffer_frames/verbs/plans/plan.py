@@ -13,7 +13,7 @@ from puffer_frames.certificates.published import check_path
 from puffer_frames.errors import CalibrationError, PlanFileError, PriorError, PufferError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.files import write_text
-from puffer_frames.frames.null_values import codes_text
+from puffer_frames.frames.null_values import Dropped, codes_text
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import Table, check_library, frame_of, library_of, open_table, small_frame
 from puffer_frames.loss.outcome import Verification
@@ -61,6 +61,8 @@ class Plan(Printed):
     """What a plan from a file lacks, in words; empty for one that was made from a table."""
     compared: Compared | None = None
     """What another mechanism would cost, where that was compared."""
+    dropped: Dropped | None = None
+    """Rows that `nulls="drop"` left out."""
 
     @classmethod
     def of(cls, frame: NativeFrame, request: Request, /) -> Plan:
@@ -73,6 +75,7 @@ class Plan(Printed):
             library=library_of(frame),
             kinds=kinds_of(found.table, found.request),
             compared=mechanism.compared(fitted, found.seen),
+            dropped=found.dropped,
         )
 
     def __getattr__(self, name: str) -> Any:
@@ -209,6 +212,10 @@ class Plan(Printed):
         if batch is not None and batch.exceeded and not drift:
             moved = moved_text(fitted.findings(seen, rows))
             raise drifted(batch, fitted.target, moved=moved, more="" if moved else more_rows(request, self.kinds))
+        if batch is not None:
+            request.dropped(frame)
+        elif self.dropped is not None:  # whoever has the plan from a file was not warned when it was made
+            self.dropped.warn(public=self.public)
         if batch is not None:
             fitted.warn_of_others(seen, rows)
         counts = fitted.rows_of(seen)
@@ -516,7 +523,8 @@ class Plan(Printed):
             plain = self._plain()
         except PlanFileError:  # a noise family of the user's own
             return hashlib.sha256(repr(self.fitted).encode()).hexdigest()
-        plain.pop("library")
+        for name in ("library", "dropped"):
+            plain.pop(name, None)
         return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
     @short_traceback
@@ -574,6 +582,8 @@ class Plan(Printed):
         parts["left_out"] = tuple(dict.fromkeys((*self.left_out, *left_out)))
         if fitted.compares:
             parts["compared"] = self.compared
+        if self.dropped is not None:
+            parts["dropped"] = self.dropped
         form = codec()
         return {TAG: fitted.tag, **{name: form.plain(part) for name, part in parts.items()}}
 
@@ -586,6 +596,7 @@ class Plan(Printed):
         title, rows = f"Plan: {columns}; epsilon = {plain(target.epsilon)}, {delta}", self.fitted.text(self.compared)
         private = "this plan holds exact statistics of every secret; publish the certificate only"
         after = {"keep private": private, "read as missing": codes_text(self.fitted.request.null_values)}
+        after["left out"] = "" if self.dropped is None else self.dropped.text
         dates = [name for name in self.public if self.kinds.get(name) == "dates"]
         after["dates"] = f"{shown_names(dates)}: all figures are in days, since 1970-01-01" if dates else ""
         after["from a file"] = f"without {', '.join(self.left_out)}" if self.left_out else ""
@@ -597,7 +608,7 @@ class Plan(Printed):
 
 _MOST_NAMED = 20
 """Columns that the title names."""
-_PARTS = {"plan": Fitted, "checksum": str, "library": str, "kinds": Mapping, "left_out": tuple}
+_PARTS = {"plan": Fitted, "checksum": str, "library": str, "kinds": Mapping, "left_out": tuple, "dropped": Dropped}
 
 
 def _believed(found: Any, /) -> Plan:

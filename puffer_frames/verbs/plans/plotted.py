@@ -63,6 +63,7 @@ def plan_page(title: str, rows: Rows, /, *, request: Request, figures: PlanFigur
         network=isinstance(request.mechanism, Sequential),
     )
     useless = [one for one in figures.errors if one.spread is not None and one.error > one.constant]
+    useless = [one for one in useless if one.name not in figures.partly_useless]
     drowned = {one.name: (one.error, one.constant, f"{one.constant:.3g}") for one in useless}
     drawn, printed = plan_figures(figures, target), "As it is printed"
     sections = [
