@@ -82,7 +82,6 @@ from puffer_frames.scales.cautions import (
     warn_of_moved,
     warn_of_strange,
     warn_of_texts,
-    warn_of_width,
 )
 from puffer_frames.scales.drift import Batch, protected_here
 from puffer_frames.scales.learned import Bootstrap, OtherTable
@@ -161,10 +160,7 @@ def _measured(plan: TableFit, *, own: bool) -> Iterator[Statement]:
         yield say("table-unchanged")
     if plan.is_idle:
         yield say("table-idle")
-    if plan.useless_columns:
-        yield say("table-useless", columns=shown_names(plan.useless_columns))
-    if plan.shifted_columns:
-        yield say("table-shares", shifts=_shifts(plan))
+    yield from _of_little_use(plan)
     if plan.changes:
         yield from (say("table-changed"), say("table-figures"))
     yield say(
@@ -208,6 +204,15 @@ def _measured(plan: TableFit, *, own: bool) -> Iterator[Statement]:
     )
 
 
+def _of_little_use(plan: TableFit) -> Iterator[Statement]:
+    if plan.useless_columns:
+        yield say("table-useless", columns=shown_names(plan.useless_columns))
+    if plan.unrelated:
+        yield say("table-unrelated", pairs=shown(plan.unrelated_words))
+    if plan.shifted_columns:
+        yield say("table-shares", shifts=_shifts(plan))
+
+
 def _shifts(plan: TableFit) -> str:
     return ", ".join(
         f"{shown(name)} by up to {own.shift:.2f}" + f" (one by {_factor(own.times)})" * (own.times > TIMES)
@@ -249,6 +254,7 @@ def table_rows(plan: TableFit, _: object = None, /) -> Rows:
         ("price", _price(plan)),
         *_columns(plan),
         *([("beside it", _useless(plan))] if plan.useless_columns else []),
+        *([("correlations", _unrelated(plan))] if plan.unrelated else []),
         *([("moved", moved_text(None))] if plan.request.domain else []),
         *([("next", _next(plan))] if _next(plan) else []),
         ("pairs", pairs_text(plan.pairs, apart=False)),
@@ -306,11 +312,13 @@ def _price(plan: TableFit) -> str:
 def _columns(plan: TableFit) -> Rows:
     """Each column in words, the most changed first; of many the first."""
     found = []
-    cells = {column.name for column in plan.columns if column.is_in_cells}
+    cells = {column.name: column for column in plan.columns if column.is_in_cells}
     ordered = sorted(plan.kept.changed.items(), key=lambda entry: -entry[1])
     for name, share in ordered[:_MOST_SHOWN]:
         distance = plan.kept.distance.get(name)
         same = "in the same cell" if name in cells else "unchanged"
+        if name in plan.merged:
+            same += f" ({len(cells[name].known)} of {plan.merged[name]} values come out)"
         near = "" if distance is None else f", off by about {distance:.3g} on average"
         found.append((name, f"{100 * (1 - share):.0f} % {same}{near} (changed: {_by_secret(plan, name)})"))
     if left := ordered[_MOST_SHOWN:]:
@@ -326,7 +334,17 @@ def _useless(plan: TableFit) -> str:
         labels = f"of {name} in {100 * own.constant:.0f} % of the rows (the release in {100 * own.share:.0f} %)"
         numbers = f"of {name} by {own.constant:.3g} on average (the release by {own.distance or 0.0:.3g})"
         found.append(numbers if own.distance else labels)
-    return f"ONE CONSTANT IS NEARER. It is wrong, under the network, {', '.join(found)}. Single values are of no use"
+    return (
+        f"ONE CONSTANT IS ABOUT AS NEAR, OR NEARER. It is wrong, under the network, {', '.join(found)}. Single values "
+        "are of little or no use"
+    )
+
+
+def _unrelated(plan: TableFit) -> str:
+    return (
+        f"MOSTLY LOST BETWEEN {plan.unrelated_words}: in the simulated release less than half of r squared is left, or "
+        "the sign is another one"
+    )
 
 
 def _by_secret(plan: TableFit, name: str) -> str:
@@ -349,7 +367,9 @@ def _next(plan: TableFit) -> str:
     if not changed:
         return ""
     names = ", ".join(name for _, name in changed[: -_FEW_SECRETS - 1 : -1])
-    return f"too many changes? Leave out {names}, merge rare levels there, or ask for a larger epsilon"
+    labels = {column.name for column in plan.columns if column.edges is None}
+    merge = " merge rare levels there," * any(name in labels for _, name in changed[: -_FEW_SECRETS - 1 : -1])
+    return f"too many changes? Leave out {names},{merge} or ask for a larger epsilon"
 
 
 def _beyond_hint(plan: TableFit) -> str:
@@ -422,14 +442,13 @@ class FittedTable(TableFit):
     def _warn_of_little_use(self) -> None:
         if self.useless_columns:
             warn_of("useless", self.useless_columns, where="", hint=_LESS)
-        if unrelated := [pair for pair in self.kept.unrelated if not {*pair} & {*self.useless_columns}]:
-            pairs = listed([f"{one!r} and {other!r}" for one, other in unrelated], most=MOST_NAMED)
-            warn_of_width(
-                tuple(dict.fromkeys(chain(*unrelated))),
-                f"hardly anything is left of the correlation of {pairs} in a release, or it has the other sign",
-                hint=f"{_LESS} A correlation that the secret makes is hidden with it.",
-                reason="unrelated",
-            )
+        if pairs := self.unrelated:
+            names = tuple(dict.fromkeys(chain(*pairs)))
+            warn_of("table-unrelated", names, pairs=self.unrelated_words, hint=_LESS)
+        if merged := self.merged:
+            few = {column.name: len(column.known) for column in self.columns}
+            told = [f"{name!r} with {few[name]} of its {values} values" for name, values in merged.items()]
+            warn_of("table-numbers", tuple(merged), merged=listed(told, most=MOST_NAMED), cells=max(merged.values()))
         if self.shifted_columns:
             warn_of("table-shares", tuple(self.shifted_columns), most=SHIFTED, times=TIMES, hint=_LESS)
 
