@@ -366,10 +366,11 @@ def _next(plan: TableFit) -> str:
     changed = sorted((share, name) for name, share in plan.kept.changed.items() if share > _MUCH)
     if not changed:
         return ""
-    names = ", ".join(name for _, name in changed[: -_FEW_SECRETS - 1 : -1])
-    labels = {column.name for column in plan.columns if column.edges is None}
-    merge = " merge rare levels there," * any(name in labels for _, name in changed[: -_FEW_SECRETS - 1 : -1])
-    return f"too many changes? Leave out {names},{merge} or ask for a larger epsilon"
+    named = [name for _, name in changed[: -_FEW_SECRETS - 1 : -1]]
+    labels = [column.name for column in plan.columns if column.edges is None and column.name in named]
+    where = "there" if len(labels) == len(named) else f"of {', '.join(labels)}"
+    merge = f" merge rare levels {where}," * bool(labels)
+    return f"too many changes? Leave out {', '.join(named)},{merge} or ask for a larger epsilon"
 
 
 def _beyond_hint(plan: TableFit) -> str:
