@@ -116,9 +116,18 @@ CAUTIONS: Mapping[str, Sentence] = {
         hint="{hint}",
     ),
     "table-useless": measured(
-        "ONE CONSTANT IS NEARER to the values of {columns} than this release, on average under the fitted network: the "
-        "most frequent label, or the median, in place of every value would do as well or better. Single values of "
-        "these columns are of no use.",
+        "ONE CONSTANT IS ABOUT AS NEAR to the values of {columns} as this release, or nearer, on average under the "
+        "fitted network: the most frequent label, or the median, in place of every value would do about as well or "
+        "better. Single values of these columns are of little or no use.",
+    ),
+    "table-unrelated": measured(
+        "CORRELATIONS ARE MOSTLY LOST between {pairs}: in one simulated release of the rows that the plan was made "
+        "from, less than half of what one column explains of the other (r squared) was left, or the sign was another "
+        "one. Correlations and slopes that are computed from the release are far from those of the table.",
+        warning="the correlation of {pairs} is mostly lost in a release: less than half of r squared is left, or the "
+        "sign is another one",
+        hint="{hint} A correlation that the secret makes is hidden with it.",
+        reason="unrelated",
     ),
     "table-shares": measured(
         "SHARES OF LEVELS ARE OFF, on average under the fitted network: {shifts} (of numbers in cells: of a cell). "
@@ -374,7 +383,12 @@ SENTENCES: Mapping[str, Sentence] = {
     ),
     "table-numbers": done(
         "Of {what} a cell of values was drawn. One value is released for all values of a cell, and may by chance be "
-        "the person's own.",
+        "the person's own; the other values of the cell never come out.",
+        warning="columns of whole numbers or dates come out with fewer values: {merged}",
+        hint="Where each value counts, as of hours and codes, make such a column text: labels keep all values. "
+        "mechanism=Sequential(cells={cells}) keeps them too, takes longer and changes more. Where the next value is as "
+        "good, as of ages, leave it.",
+        reason="cells",
     ),
     "table-other-rows": done(
         "Numbers that the rows of the plan did not have were replaced by the nearest that they had, and computed "
@@ -680,6 +694,9 @@ def warn_of(key: str, columns: Sequence[str] = (), /, **parts: object) -> None:
     one = SENTENCES[key]
     found, hint = (text.format(columns="{columns}", **parts) for text in (one.warning, one.hint))
     if one.reason:
+        # names are filled in again: braces of other parts stay
+        texts = {key: of.replace("{", "{{").replace("}", "}}") for key, of in parts.items() if isinstance(of, str)}
+        found = one.warning.format(columns="{columns}", **(parts | texts))
         warn_of_width(columns, found, hint=hint, reason=one.reason)
     else:
         warn_of_weak_guarantee(found, hint=hint)

@@ -34,6 +34,8 @@ rows exceed by chance; so many rows are looked at."""
 WIDEN = "Widen the domain to what anybody knows of the column."
 _TAIL, _FEWEST_VALUES = 0.01, 5
 """Share of the other rows that may lie far out, too; different values that the others have, at least."""
+_OTHER_SIGN = 20
+"""The only value below 0, as -1 among incomes, is a code where the others are so many times as far from 0."""
 
 
 def warn_of_width(columns: Sequence[str], found: str, /, *, hint: str, reason: str) -> None:
@@ -50,11 +52,11 @@ def _suspect(what: str, found: str, /, *, hint: str) -> None:
     warn(SuspectValuesWarning(what, found, hint=hint))
 
 
-def warn_of_identifiers(name: str, /) -> None:
-    """Warn of a column of a whole table that numbers its rows."""
+def warn_of_identifiers(name: str, /, *, often: str = "none of them twice") -> None:
+    """Warn of a column of a whole table that numbers its rows, or whom these are of."""
     _suspect(
         f"the public column {name!r}",
-        "holds whole numbers, none of them twice, as identifiers do: what is released are true ones, in other rows",
+        f"holds whole numbers, {often}, as identifiers do: what is released are true ones, in other rows",
         hint="Leave it out: name the other columns in public.",
     )
 
@@ -197,9 +199,9 @@ def warn_of_one_stratum(given: Sequence[str], /, *, strata: int, minimum: int) -
     )
 
 
-def warn_of_values(name: str, found: Summary, /, *, whole: bool = True) -> None:
+def warn_of_values(name: str, found: Summary, /, *, whole: bool = True) -> bool:
     """Warn of whole numbers that are dates, and of a value far from all others that comes often, as a code for missing
-    values does (9999, -999). `whole`: these are all rows, and not some that were drawn.
+    values does (9999, -999); say whether it did. `whole`: these are all rows, and not some that were drawn.
     """
     values, counts = _pooled(found)
     if form := _days_in(values):
@@ -212,7 +214,7 @@ def warn_of_values(name: str, found: Summary, /, *, whole: bool = True) -> None:
             f".cast(pl.String){fill}.str.to_date('{form}', strict=False); the command reads dates as 2025-01-31. "
             f"If they are numbers, say the range of the column: domain={{{name!r}: (low, high)}}.",
         )
-        return
+        return True
     rows = int(counts.sum())
     upper = _far(values, counts)
     values, counts = values[: values.size - upper], counts[: values.size - upper]
@@ -230,6 +232,7 @@ def warn_of_values(name: str, found: Summary, /, *, whole: bool = True) -> None:
             hint=f'If it is one, say null_values={{{name!r}: code}} and nulls="drop"; if it is a value, say '
             f"the range of the column: domain={{{name!r}: (low, high)}}.",
         )
+    return far > 0
 
 
 _DAY, _MOSTLY, _FEWEST_SHORT = date(2025, 1, 31), 0.9, 20
@@ -265,7 +268,8 @@ def _pooled(found: Summary) -> Counts:
 
 def _far(values: FloatArray, counts: NDArray[np.int64]) -> int:
     """How many of the largest values, at most `_MOST_CODES`, come often, yet in a minority of the rows, and lie as far
-    above the others as these are spread. Of 8 and 9 beside a scale from 1 to 5, in few of the rows, 9 does.
+    above the others as these are spread, or has the other sign and is near 0 beside them. Of 8 and 9 beside a scale
+    from 1 to 5, in few of the rows, 9 does.
     """
     rows = int(counts.sum())
     for codes in range(1, min(_MOST_CODES, values.size - 1) + 1):
@@ -276,7 +280,11 @@ def _far(values: FloatArray, counts: NDArray[np.int64]) -> int:
         bulk = values[: 1 + int(np.count_nonzero(below))][: others.size]
         steps = np.diff(values)
         is_scale = steps[-codes] > 1 and bool((np.delete(steps, -codes) == 1).all()) and own.sum() <= _FEW_SHARE * rows
-        if bulk.size >= _FEWEST_VALUES and values[-1 if is_scale else -codes] - bulk[-1] >= bulk[-1] - bulk[0]:
+        is_far = values[-1 if is_scale else -codes] - bulk[-1] >= bulk[-1] - bulk[0]
+        middle = values[np.searchsorted(np.cumsum(others), others.sum() / 2)]
+        if codes == 1 and values[-2] <= 0 < _OTHER_SIGN * values[-1] <= -middle:
+            is_far = True
+        if bulk.size >= _FEWEST_VALUES and is_far:
             return codes
     return 0
 

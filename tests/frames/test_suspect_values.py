@@ -165,6 +165,7 @@ def test_marks_that_programs_write(mark):
 FAR = {
     "9999 among ages": np.where(AGE < 23, 9999, AGE),
     "-999 among ages": np.where(AGE < 23, -999, AGE),
+    "-1 among incomes": np.where(AGE < 23, -1, 1000 * AGE),
     "9 among ratings": np.where(AGE < 23, 9, AGE % 5 + 1),
     "8 and 9 among ratings": np.where(AGE < 26, AGE % 2 + 8, AGE % 5 + 1),
     "7777, 8888 and 9999": np.choose(np.clip(AGE - 20, 0, 3), [7777, 8888, 9999, AGE]),
@@ -180,6 +181,7 @@ NEAR = {
     "heavy tails": RNG.zipf(1.6, ROWS) % 10**9,
     "top-coded": np.minimum(AGE, 50),
     "a few values": np.where(AGE < 30, 100, AGE % 3),
+    "-1 among temperatures": np.where(AGE < 23, -1, AGE % 20),
     "6 and 7 beside ratings": np.where(AGE < 26, AGE % 2 + 6, AGE % 5 + 1),
     "8 and 9 beside holes": np.where(AGE < 26, AGE % 2 + 8, AGE % 4 * 2),
     "numbers as long as days": 20_250_100 + AGE,
@@ -193,7 +195,7 @@ NEAR = {
 @pytest.mark.parametrize("mechanism", ["noise", "channel"])
 def test_codes_among_numbers(values, mechanism):
     (found,) = met(pd.DataFrame({"sex": SEX, "x": values}), secret="sex", public="x", mechanism=mechanism)
-    coded = (values > 6_000_000) | ((values > 5999) & (values < 10_000)) | np.isin(values, (-999, 8, 9))
+    coded = (values > 6_000_000) | ((values > 5999) & (values < 10_000)) | np.isin(values, (-999, -1, 8, 9))
     rows = int(coded.sum())
     assert f"{rows} rows with a value" in found
     assert "999" not in found.partition("Hint")[0]

@@ -726,7 +726,7 @@ def test_a_missing_value_is_no_constant_for_numbers(people):
     some = people.index % 50 == 0
     frame = people[["group", "town", "age"]].assign(age=people["age"].mask(some), town=people["town"].mask(some))
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
-        warnings.simplefilter("error", WideNoiseWarning)
+        warnings.filterwarnings("error", "the error of", WideNoiseWarning)
         patch.setattr(fitted, "REFUSED", 100.0)
         plan = calibrate(frame, **asked(epsilon=4.0, nulls="level", mechanism=Sequential(contexts=2, holdout=0.0)))
     numbers, labels = plan.changes["age"], plan.changes["town"]

@@ -1,23 +1,29 @@
 """What a whole table is warned of, and the figures that decide it."""
 
 import math
+import re
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import table
 from test_sequential_plan import asked, quick  # noqa: F401 - an autouse fixture
 
 from puffer_frames import (
     Sequential,
+    SuspectValuesWarning,
     WideNoiseWarning,
     calibrate,
     certificate_of,
     compare_tables,
 )
 from puffer_frames.frames.coded import Numbered
-from puffer_frames.mechanisms.sequential.columns import number_column
-from puffer_frames.mechanisms.sequential.measured import _correlations, auc_margin
+from puffer_frames.mechanisms.sequential.columns import TableColumn, number_column
+from puffer_frames.mechanisms.sequential.fitted import Change
+from puffer_frames.mechanisms.sequential.measured import _correlations, _unrelated, auc_margin
+from puffer_frames.mechanisms.sequential.mechanism import _next
 
 
 def test_columns_that_a_constant_is_nearer_to_and_shares_that_are_off_are_warned_of():
@@ -56,7 +62,7 @@ def test_columns_that_a_constant_is_nearer_to_and_shares_that_are_off_are_warned
     certificate = certificate_of(releases[0])
     assert {"table-useless", "table-shares"} <= set(certificate.warnings)
     for text in (str(plan), str(certificate)):
-        assert "ONE CONSTANT IS NEARER" in text
+        assert "ONE CONSTANT IS ABOUT AS NEAR" in text
         assert "SHARES OF" in text
     plan, found = planned(8.0)
     assert not found
@@ -86,7 +92,7 @@ def test_levels_that_come_twice_as_often_are_warned_of():
     assert plan.changes["free"].times < 1.5
 
 
-def test_correlations_of_which_nothing_is_left_are_warned_of():
+def test_correlations_that_are_mostly_lost_are_warned_of():
     """Within a secret the two fall together, over all rows they rise: .42 became .01, and nothing was said."""
     rng, rows = np.random.default_rng(0), 3000
     group, one = rng.choice(["a", "b"], rows), rng.normal(size=rows)
@@ -98,13 +104,77 @@ def test_correlations_of_which_nothing_is_left_are_warned_of():
         warnings.simplefilter("always")
         plan = calibrate(frame, **asked(epsilon=3.0, mechanism=mechanism))
     (found,) = (each.message for each in caught if getattr(each.message, "reason", "") == "unrelated")
-    assert "hardly anything is left of the correlation of 'one' and 'two'" in str(found)
-    assert "'one' and 'three'" not in str(found)
+    assert "the correlation of 'one' and 'two', " in str(found)
     released = plan.release(frame)
+    assert "table-unrelated" in certificate_of(released).warnings
+    for text in (str(plan), str(certificate_of(released))):
+        assert re.search(r"MOSTLY\s+LOST\s+BETWEEN\s+'one'\s+and\s+'two', ", text, re.I)
     before, after = (each[["one", "two", "three"]].corr() for each in (frame, released))
     assert before.loc["one", "two"] > 0.3 > 0.1 > after.loc["one", "two"]
     assert after.loc["one", "three"] > 0.1
     assert ("turned" in str(compare_tables(frame, released))) == (after.loc["one", "two"] < 0)
+
+
+def test_of_a_strong_correlation_half_of_its_square_must_be_left():
+    """.93 became .26, and .95 became .56, and nothing was said."""
+    rng, one = np.random.default_rng(0), np.arange(2000) % 9
+    near, codes = np.clip(one + rng.integers(-1, 2, one.size), 0, 8), np.arange(9.0)
+
+    def lost(moved):
+        after = np.stack([one, np.where(rng.random(one.size) < moved, rng.permutation(near), near)], axis=1)
+        return list(_unrelated(np.stack([one, near], axis=1), after, {"one": codes, "two": codes}))
+
+    assert [lost(moved) for moved in (0.1, 0.2, 0.4, 0.7)] == [[], [], [("one", "two")], [("one", "two")]]
+
+
+@pytest.mark.parametrize(
+    ("distance", "constant", "share", "useless"),
+    [(6.75, 6.72, 0.7, True), (7.76, 8.32, 0.6, True), (8.82, 12.1, 0.4, False), (None, 0.74, 0.74, True)],
+)
+def test_a_constant_that_is_about_as_near_is_one_that_is_nearer(distance, constant, share, useless):
+    """Heights were off by as much as their median, and nothing was said."""
+    change = Change(share=share, most=share, distance=distance, constant=constant, shift=0.0, times=1.0)
+    assert change.is_useless == useless
+
+
+def test_hours_and_codes_that_come_out_with_fewer_values_are_warned_of():
+    """Eight of 24 hours never came out, and nothing was said; of few rows with another value nothing is."""
+    rng, rows = np.random.default_rng(0), 1200
+    frame = pd.DataFrame({"group": rng.choice(["a", "b"], rows), "hour {h}": rng.integers(0, 24, rows)})
+    frame["some"] = frame["hour {h}"].where(rng.random(rows) < 0.9)
+    frame["visits"] = rng.geometric(0.3, rows)
+    frame["pay"] = rng.normal(0, 1, rows).round(1)
+
+    def planned(frame, **options):
+        mechanism = Sequential(contexts=2, holdout=0.0, allow_unaudited=True, derived=None, **options)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            plan = calibrate(frame, **asked(nulls="level", epsilon=4.0, mechanism=mechanism))
+        return plan, [each.message for each in caught if getattr(each.message, "reason", "") == "cells"]
+
+    plan, (found,) = planned(frame)
+    assert frame["visits"].nunique() > 16
+    assert found.columns == ("hour {h}", "some")
+    assert "fewer values: 'hour {h}' with 16 of its 24 values, 'some' with 16 of its 24 values." in str(found)
+    assert "Sequential(cells=24)" in str(found)
+    assert "(16 of 24 values come out)" in " ".join(str(plan).split())
+    released = plan.release(frame)
+    assert released["hour {h}"].nunique() == 16
+    assert "the other values of the cell never come out" in " ".join(str(certificate_of(released)).split())
+    for again, options in ((frame, {"cells": 24}), (frame.assign(**{"hour {h}": frame["hour {h}"].astype(str)}), {})):
+        plan, found = planned(again, **options)
+        assert [each.columns for each in found] == [("some",)] * (not options)
+        assert plan.release(again)["hour {h}"].nunique() == 24
+
+
+def test_what_to_do_next_merges_no_numbers():
+    """A plan said to merge the rare levels of a column of numbers."""
+    for edges, merges in ((np.arange(3.0), False), (None, True)):
+        column = TableColumn(name="x", levels=(0, 1, 2, 3), edges=edges)
+        kept = SimpleNamespace(changed={"x": 0.5})
+        plan = SimpleNamespace(beyond=(), is_idle=False, is_far=False, kept=kept, columns=(column,))
+        assert ("merge rare levels" in _next(plan)) == merges
+        assert "Leave out x, " in _next(plan)
 
 
 @pytest.mark.parametrize(("sigma", "cells", "warned"), [(1.5, 16, True), (1.5, 64, False), (0.5, 16, False)])
@@ -138,3 +208,39 @@ def test_two_standard_errors_of_an_auc():
     aucs = (first > second).mean(axis=(1, 2))
     assert auc_margin(aucs.mean(), 40, 70) == pytest.approx(2 * aucs.std(), rel=0.1)
     assert auc_margin(1.0, 30, 30) == 0.0
+
+
+@pytest.mark.parametrize("name", ["visits", "far apart", "incomes", "weights", "days of a year", "as a domain"])
+def test_identifiers_of_several_rows_are_warned_of(name):
+    """Of 749 patients with three visits each 16 numbers were released, and nothing was said."""
+    rng = np.random.default_rng(0)
+    values = {
+        "visits": rng.integers(100_000, 100_800, 2200),
+        "far apart": rng.choice(rng.integers(100_000, 1_000_000, 700), 2200),
+        "incomes": rng.lognormal(10.3, 0.5, 2200).round(-2),
+        "weights": rng.normal(5000, 200, 2200).round(),
+        "days of a year": rng.integers(1, 366, 2200),
+        "as a domain": rng.integers(100_000, 100_800, 2200),
+    }[name]
+    ends = (100_000.0, 101_000.0) if name == "as a domain" else None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", SuspectValuesWarning)
+        entries = Numbered(values=values.astype(float), whole=True)
+        number_column("number", entries, cells=16, ends=ends, nulls=False, whole=True)
+    told = [str(each.message) for each in caught if each.category is SuspectValuesWarning]
+    assert ["most of them in a few rows each, as identifiers do" in each for each in told] == [True] * (
+        name in ("visits", "far apart")
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "separator"), [("adult.data", ","), ("bank-full.csv", ";"), ("bank.csv", ";"), ("student-mat.csv", ";")]
+)
+def test_numbers_of_real_tables_are_no_identifiers(file, separator):
+    frame = table(file, sep=separator, header=None if file == "adult.data" else "infer")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", SuspectValuesWarning)
+        for name in frame.select_dtypes("int"):
+            entries = Numbered(values=frame[name].to_numpy(float), whole=True)
+            number_column(str(name), entries, cells=16, ends=None, nulls=False, whole=True)
+    assert not [each for each in caught if "identifiers" in str(each.message)]

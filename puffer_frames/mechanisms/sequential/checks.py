@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 
 from puffer_frames.mechanisms.file_checks import check_request, check_secrets, require
-from puffer_frames.mechanisms.sequential.columns import TableColumn
+from puffer_frames.mechanisms.sequential.columns import MOST_LEVELS, TableColumn
 from puffer_frames.mechanisms.sequential.fitted import LEAST_SHARE, TableFit, below, keeps_caps, reserve_of
 from puffer_frames.mechanisms.sequential.law import NetworkLaw
 from puffer_frames.mechanisms.sequential.options import Sequential
@@ -87,8 +87,10 @@ def _check_column(column: TableColumn, plan: TableFit) -> None:
         good = len(column.codes) == len(source.levels) and set(column.codes) <= set(range(len(column.levels)))
         require(good, "a function of other levels")
     edges = column.edges
+    if column.different is not None:
+        require(column.is_in_cells and len(column.known) < column.different <= MOST_LEVELS, "fewer values than cells")
     if edges is not None:
-        there = [level for level in column.levels if level is not None]
+        there = column.known
         rising = edges.shape == (len(there) - 1,) and bool(np.isfinite(edges).all() and (np.diff(edges) > 0).all())
         numbers = all(isinstance(level, (int, float)) and not isinstance(level, bool) for level in there)
         require(rising and numbers, "cells of no numbers")

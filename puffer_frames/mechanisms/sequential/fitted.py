@@ -344,9 +344,9 @@ _SIMULATED, _FEW_SIMULATED = 60_000, 20_000
 """Rows that contexts and base tables are found from; of small tables fewer."""
 MOST_NAMED = 6
 """Secrets that a sentence names."""
-_FARTHER, _ERRORS = 0.05, 3.0
-"""A constant is nearer where numbers move by so much more, or a share of labels changes that is larger by so many of
-its standard errors."""
+_ABOUT, _ERRORS = 0.9, 3.0
+"""A constant is about as near where values move by so much of its distance or more, and a share of labels by so many of
+its standard errors beyond that."""
 _UNCHANGED = 0.01
 """A release in which fewer cells are others is nearly the table itself."""
 _MANY, _CLEARLY = 0.1, 0.01
@@ -384,10 +384,10 @@ class Change(Shift):
 
     @property
     def is_useless(self) -> bool:
-        """Whether a constant is nearer, by more than the simulation may err by."""
+        """Whether a constant is nearer, or about as near."""
         if self.distance is None:
-            return self.share > self.constant + _ERRORS * math.sqrt(self.share / _FEW_SIMULATED)
-        return self.distance > self.constant * (1 + _FARTHER)
+            return self.share > _ABOUT * self.constant + _ERRORS * math.sqrt(self.share / _FEW_SIMULATED)
+        return self.distance > _ABOUT * self.constant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -687,8 +687,24 @@ class TableFit(Fitted[CodedRows]):
 
     @property
     def useless_columns(self) -> tuple[str, ...]:
-        """Columns that a constant is nearer to than a release, on average under the fitted network."""
+        """Columns that a constant is about as near to as a release, or nearer, on average under the fitted network."""
         return tuple(name for name, change in self.changes.items() if change.is_useless)
+
+    @property
+    def unrelated(self) -> list[tuple[str, str]]:
+        """Each two columns whose correlation is mostly lost, none of which a constant is as near to."""
+        useless = self.useless_columns
+        return [pair for pair in self.kept.unrelated if not {*pair} & {*useless}]
+
+    @property
+    def unrelated_words(self) -> str:
+        """Their names, of many the first."""
+        return listed([f"{one!r} and {other!r}" for one, other in self.unrelated], most=MOST_NAMED)
+
+    @property
+    def merged(self) -> Mapping[str, int]:
+        """Different values of whole numbers and dates that come out as fewer, though each could have a cell."""
+        return {column.name: column.different for column in self.columns if column.different is not None}
 
     @property
     def shifted_columns(self) -> Mapping[str, Change]:

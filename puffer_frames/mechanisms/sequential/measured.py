@@ -37,8 +37,9 @@ _ROUNDS = 150
 FEWEST_TESTED = 30
 """Rows of each secret, without which no attack is tried."""
 _DIGITS = 4
-_CLEAR, _HARDLY = 0.3, 0.05
-"""The least correlation that is clear, and what is hardly one."""
+_CLEAR, _HARDLY, _STRONG, _HALF = 0.3, 0.05, 0.5, math.sqrt(0.5)
+"""The least correlation that is clear, what is hardly one, the least that is strong, and how much of that is left where
+its square is halved."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +57,8 @@ class Kept:
     pairs: float
     """The same of two columns together."""
     unrelated: tuple[tuple[str, str], ...] = ()
-    """Each two columns of numbers whose correlation is clear, and hardly there after, or of the other sign."""
+    """Each two columns of numbers whose correlation is clear, and hardly there after, or of the other sign; or strong,
+    and its square less than half as large after."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +161,8 @@ def _unrelated(
         _correlations(np.array([numbers[codes[:, k]] for k, _, numbers in held]).reshape(len(held), len(codes)))
         for codes in (before, after)
     )
-    lost = (np.abs(one) >= _CLEAR) & (np.sign(one) * other < _HARDLY)
+    clear, left = np.abs(one), np.sign(one) * other
+    lost = ((clear >= _CLEAR) & (left < _HARDLY)) | ((clear >= _STRONG) & (left < _HALF * clear))
     yield from ((held[i][1], held[j][1]) for i, j in np.argwhere(np.triu(lost)).tolist())
 
 

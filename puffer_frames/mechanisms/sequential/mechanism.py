@@ -83,7 +83,6 @@ from puffer_frames.scales.cautions import (
     warn_of_moved,
     warn_of_strange,
     warn_of_texts,
-    warn_of_width,
 )
 from puffer_frames.scales.drift import Batch, protected_here
 from puffer_frames.scales.learned import Bootstrap, OtherTable
@@ -163,10 +162,7 @@ def _measured(plan: TableFit, *, own: bool) -> Iterator[Statement]:
     if plan.is_idle:
         best, raw = _aucs(plan, up=True)
         yield say("table-idle", best=best, raw=raw)
-    if plan.useless_columns:
-        yield say("table-useless", columns=shown_names(plan.useless_columns))
-    if plan.shifted_columns:
-        yield say("table-shares", shifts=_shifts(plan))
+    yield from _of_little_use(plan)
     if plan.changes:
         yield from (say("table-changed"), say("table-figures"))
     yield say(
@@ -205,6 +201,15 @@ def _measured(plan: TableFit, *, own: bool) -> Iterator[Statement]:
         else f"The test is too small to say how much is lost: with {confidence} % confidence it neither proves a loss "
         f"of even 0.01 nor rules one out; an AUC above 0.5 hints at one, and one above {allowed} at more than epsilon.",
     )
+
+
+def _of_little_use(plan: TableFit) -> Iterator[Statement]:
+    if plan.useless_columns:
+        yield say("table-useless", columns=shown_names(plan.useless_columns))
+    if plan.unrelated:
+        yield say("table-unrelated", pairs=shown(plan.unrelated_words))
+    if plan.shifted_columns:
+        yield say("table-shares", shifts=_shifts(plan))
 
 
 def _aucs(plan: TableFit, *, up: bool = False) -> list[str]:
@@ -265,6 +270,7 @@ def table_rows(plan: TableFit, _: object = None, /) -> Rows:
         ("price", _price(plan)),
         *_columns(plan),
         *([("beside it", _useless(plan))] if plan.useless_columns else []),
+        *([("correlations", _unrelated(plan))] if plan.unrelated else []),
         *([("moved", moved_text(None))] if plan.request.domain else []),
         *([("next", _next(plan))] if _next(plan) else []),
         ("pairs", pairs_text(plan.pairs, apart=False)),
@@ -329,11 +335,13 @@ def _price(plan: TableFit) -> str:
 def _columns(plan: TableFit) -> Rows:
     """Each column in words, the most changed first; of many the first."""
     found = []
-    cells = {column.name for column in plan.columns if column.is_in_cells}
+    cells = {column.name: column for column in plan.columns if column.is_in_cells}
     ordered = sorted(plan.kept.changed.items(), key=lambda entry: -entry[1])
     for name, share in ordered[:_MOST_SHOWN]:
         distance = plan.kept.distance.get(name)
         same = "in the same cell" if name in cells else "unchanged"
+        if name in plan.merged:
+            same += f" ({len(cells[name].known)} of {plan.merged[name]} values come out)"
         near = "" if distance is None else f", off by about {distance:.3g} on average"
         found.append((name, f"{100 * (1 - share):.0f} % {same}{near} (changed: {_by_secret(plan, name)})"))
     if left := ordered[_MOST_SHOWN:]:
@@ -349,7 +357,17 @@ def _useless(plan: TableFit) -> str:
         labels = f"of {name} in {100 * own.constant:.0f} % of the rows (the release in {100 * own.share:.0f} %)"
         numbers = f"of {name} by {own.constant:.3g} on average (the release by {own.distance or 0.0:.3g})"
         found.append(numbers if own.distance else labels)
-    return f"ONE CONSTANT IS NEARER. It is wrong, under the network, {', '.join(found)}. Single values are of no use"
+    return (
+        f"ONE CONSTANT IS ABOUT AS NEAR, OR NEARER. It is wrong, under the network, {', '.join(found)}. Single values "
+        "are of little or no use"
+    )
+
+
+def _unrelated(plan: TableFit) -> str:
+    return (
+        f"MOSTLY LOST BETWEEN {plan.unrelated_words}: in the simulated release less than half of r squared is left, or "
+        "the sign is another one"
+    )
 
 
 def _by_secret(plan: TableFit, name: str) -> str:
@@ -371,8 +389,11 @@ def _next(plan: TableFit) -> str:
     changed = sorted((share, name) for name, share in plan.kept.changed.items() if share > _MUCH)
     if not changed:
         return ""
-    names = ", ".join(name for _, name in changed[: -_FEW_SECRETS - 1 : -1])
-    return f"too many changes? Leave out {names}, merge rare levels there, or ask for a larger epsilon"
+    named = [name for _, name in changed[: -_FEW_SECRETS - 1 : -1]]
+    labels = [column.name for column in plan.columns if column.edges is None and column.name in named]
+    where = "there" if len(labels) == len(named) else f"of {', '.join(labels)}"
+    merge = f" merge rare levels {where}," * bool(labels)
+    return f"too many changes? Leave out {', '.join(named)},{merge} or ask for a larger epsilon"
 
 
 def _beyond_hint(plan: TableFit) -> str:
@@ -480,14 +501,13 @@ class FittedTable(TableFit):
     def _warn_of_little_use(self) -> None:
         if self.useless_columns:
             warn_of("useless", self.useless_columns, where="", hint=_LESS)
-        if unrelated := [pair for pair in self.kept.unrelated if not {*pair} & {*self.useless_columns}]:
-            pairs = listed([f"{one!r} and {other!r}" for one, other in unrelated], most=MOST_NAMED)
-            warn_of_width(
-                tuple(dict.fromkeys(chain(*unrelated))),
-                f"hardly anything is left of the correlation of {pairs} in a release, or it has the other sign",
-                hint=f"{_LESS} A correlation that the secret makes is hidden with it.",
-                reason="unrelated",
-            )
+        if pairs := self.unrelated:
+            names = tuple(dict.fromkeys(chain(*pairs)))
+            warn_of("table-unrelated", names, pairs=self.unrelated_words, hint=_LESS)
+        if merged := self.merged:
+            few = {column.name: len(column.known) for column in self.columns}
+            told = [f"{name!r} with {few[name]} of its {values} values" for name, values in merged.items()]
+            warn_of("table-numbers", tuple(merged), merged=listed(told, most=MOST_NAMED), cells=max(merged.values()))
         if self.shifted_columns:
             warn_of("table-shares", tuple(self.shifted_columns), most=SHIFTED, times=TIMES, hint=_LESS)
 
