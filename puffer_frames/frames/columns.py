@@ -359,7 +359,8 @@ def meant_as(name: str, texts: Sequence[object], /) -> tuple[str, str] | None:
 
 def merging(name: str, /) -> str:
     """How to merge the rare labels of a column before a release, so that as many are left as whole tables take."""
-    in_polars = f"pl.col({name!r}).value_counts(sort=True).struct.field({name!r}).head(60).implode()"
+    counted = f"value_counts(sort=True, name={f'rows of {name}'!r})"  # "count", by default, may be the name
+    in_polars = f"pl.col({name!r}).{counted}.struct.field({name!r}).head(60).implode()"
     return (
         f"Keep the 60 most frequent labels, and merge the others: in pandas frame[{name!r}].where(frame[{name!r}].isin("
         f"frame[{name!r}].value_counts().index[:60]), 'other'), in Polars "
