@@ -325,7 +325,7 @@ class WideNoiseWarning(PufferWarning):
         come out with fewer values. "inverse": a published table of probabilities has none.
         "answer": answers of `aggregate`, which the names are those of, are smaller than their noise."""
         named = ", ".join(map(repr, self.columns[:20])) + (", ..." if len(self.columns) > 20 else "")
-        super().__init__(f"{found.format(columns=named)}.\n\nHint: {hint}")
+        super().__init__(f"{found.replace('{columns}', named)}.\n\nHint: {hint}")
 
 
 class LedgerWarning(PufferWarning):

@@ -333,7 +333,8 @@ def _date_format(texts: Iterable[object], /) -> str | None:
     return found
 
 
-_DATETIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d")
+_MIDNIGHT = re.compile(r"\d{4}-\d\d-\d\d[T ]00:00:00")
+"""A moment that is a day: of others none is released as a date."""
 
 
 def meant_as(name: str, texts: Sequence[object], /) -> tuple[str, str] | None:
@@ -346,7 +347,7 @@ def meant_as(name: str, texts: Sequence[object], /) -> tuple[str, str] | None:
             "The command reads dates as 2026-01-31 where no other text is among them: name such texts in --null-"
         )
         in_command += "values."
-        if all(_DATETIME.fullmatch(text) for text in texts if isinstance(text, str)):
+        if all(_MIDNIGHT.fullmatch(text) for text in texts if isinstance(text, str)):
             in_command = f"The command reads them with --schema {name}=Datetime."
         return "dates", (
             f'Convert the text to dates first: in pandas pd.to_datetime(frame[{name!r}]{in_pandas}, format="{form}", '
@@ -358,7 +359,8 @@ def meant_as(name: str, texts: Sequence[object], /) -> tuple[str, str] | None:
 
 def merging(name: str, /) -> str:
     """How to merge the rare labels of a column before a release, so that as many are left as whole tables take."""
-    in_polars = f"pl.col({name!r}).value_counts(sort=True).struct.field({name!r}).head(60).implode()"
+    counted = f"value_counts(sort=True, name={f'rows of {name}'!r})"  # "count", by default, may be the name
+    in_polars = f"pl.col({name!r}).{counted}.struct.field({name!r}).head(60).implode()"
     return (
         f"Keep the 60 most frequent labels, and merge the others: in pandas frame[{name!r}].where(frame[{name!r}].isin("
         f"frame[{name!r}].value_counts().index[:60]), 'other'), in Polars "

@@ -396,6 +396,10 @@ class Counted:
             levels = Seen.of(rows, base, coded=True)
             read = _read_beliefs(asked, base, roles.coded)
             return cls(frame=frame, table=table, base=base, rows=None, levels=levels, spreads={}, asked=read)
+        if base.nulls == "level":
+            rule = '"raise" or "drop" to compare numbers, or several columns'
+            hint = 'Leave it out. Whole tables take them as a level: make a plan with mechanism="sequential".'
+            raise ArgumentError("nulls", rule=rule, got="'level'", hint=hint)
         base, frame, table = with_merged(with_labels(base, table), frame, table)
         base = with_units(base, table)
         seen = RowsSeen.of(table.complete(base.roles(), nulls=base.nulls, layout=None), base)

@@ -240,10 +240,14 @@ def test_a_release_of_a_release_is_warned_about(folder):
         ("Say layout=Layout(shuffle=True).", "Say --shuffle."),
         ("Give Layout(clip=...) the bounds", "Give --clip LOW:HIGH the bounds"),
         ("Say mechanism=Channel(merge_rare=5) to", "Say --mechanism channel --merge-rare 5 to"),
+        ("Or merge levels: merge_rare=5.", "Or merge levels: --merge-rare 5."),
+        ('Write Noise(weights={"age": 0.1}).', "Write --weights age=0.1."),
+        ("the column 'epsilon=1' says nulls=\"drop\".", "the column 'epsilon=1' says --nulls drop."),
         ("or leave Noise(remap=True) out", "or leave --mechanism remap out"),
         ('Noise(theorem="bounded") and allow_drift=True', "--theorem bounded and --allow-drift"),
         *[(same, same) for same in ('Write domain={"x": (0, 100)}.', "f(x, allow_drift=True)", "with reader_cap=None")],
         *[(same, same) for same in ('Strata("site", merge=True)', "frame.drop(columns=1, axis=2)", "Layout(index=1)")],
+        *[(same, same) for same in ("the columns 'a', 'unit=2', \"it's\"", 'Noise("gaussian", remap=True)')],
     ],
 )
 def test_hints_are_options(hint, options):

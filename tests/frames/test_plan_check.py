@@ -216,6 +216,19 @@ def test_values_beyond_the_domain_are_counted():
     ]
 
 
+def test_rows_that_change_during_the_check_are_a_reason():
+    """In the pass that looks how far values lie beyond the domain, too."""
+    columns, passes = pl.DataFrame(night(2)), []
+
+    def changing(batch):
+        passes.append(1)
+        return batch if len(passes) == 1 else batch.reverse()
+
+    lazy = columns.lazy().map_batches(changing, schema=columns.schema)
+    assert PLANS["a domain"].check(lazy).verdict == "refused"
+    assert len(passes) == 2
+
+
 def test_values_beyond_the_cells_of_a_channel_are_counted():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"g": rng.choice(["b", "c"], 600), "x": rng.random(600)})

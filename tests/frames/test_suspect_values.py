@@ -14,7 +14,7 @@ from conftest import build_frame, few, run
 import puffer_frames
 from puffer_frames import Layout, SuspectValuesWarning
 from puffer_frames.errors import short_traceback
-from puffer_frames.frames.columns import are_written_numbers
+from puffer_frames.frames.columns import are_written_numbers, meant_as, merging
 
 ROWS = 400
 RNG = np.random.default_rng(0)
@@ -377,6 +377,20 @@ def test_the_step_says_what_becomes_of_other_texts():
     (plain,) = met(frame[~np.isin(AGE, [20, 21, 59])], secret="sex", public="x")
     assert "behind" not in plain
     assert "<" not in plain
+
+
+@pytest.mark.parametrize(("time", "reads"), [("00:00:00", True), ("10:30:00", False)])
+def test_the_command_is_said_to_read_moments_that_are_days_alone(time, reads):
+    what, hint = meant_as("x", [f"2026-01-{day:02} {time}" for day in range(1, 29)])
+    assert what == "dates"
+    assert ("The command reads them with --schema x=Datetime." in hint) == reads
+
+
+@pytest.mark.parametrize("name", ["count", "it's {x}"])
+def test_frequent_labels_are_kept_whatever_the_column_is_called(name):
+    frame = pl.DataFrame({name: [f"v{k % 70}" for k in range(300)]})
+    expression = re.search(r"in Polars (pl\..*)\.$", merging(name))[1]
+    assert frame.select(x=eval(expression, {"pl": pl}))["x"].n_unique() == 61
 
 
 @pytest.mark.parametrize("kind", ["dates", "decimals", "floats", "times"])

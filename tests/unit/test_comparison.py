@@ -309,6 +309,14 @@ def test_given_columns_units_and_releases():
     assert units[(units["belief"] == "empirical") & (units["mechanism"] == "noise")]["scale"].tolist() == [plan.scale]
 
 
+@pytest.mark.parametrize("public", ["score", ["job", "age"]])
+def test_missing_entries_are_a_level_in_the_plan_of_a_whole_table(public):
+    """What is said to do is nothing that was done."""
+    asked = {"public": public, "mechanism": "sequential", "nulls": "level"}
+    with pytest.raises(ArgumentError, match="Whole tables take them as a level: make a plan with"):
+        people().puffer.compare(secret="group", **asked)
+
+
 @pytest.mark.parametrize(
     ("words", "error"),
     [

@@ -590,3 +590,8 @@ def test_remapped_and_clipped_values_that_are_lost_are_on_the_certificate():
     said = {each.key: each.text for each in certificate.statements}
     assert "clipping to bounds left aside" in said["useless"]
     assert "is the one before that" in said["after-bounds"]
+
+
+def test_names_with_braces_are_names():
+    told = WideNoiseWarning(["{x}"], "the correlation of '{x}' and '{0}' is gone from {columns}", hint="", reason="fit")
+    assert str(told).startswith("the correlation of '{x}' and '{0}' is gone from '{x}'.")

@@ -450,8 +450,10 @@ def spelled(names: Iterable[str], /) -> str:
 
 _RECORDS = {"Layout": "", "Noise": "", "Channel": "channel_", "Sequential": "sequential_"}
 _IN_PYTHON = re.compile(
-    rf"(?:mechanism=|layout=)?\b({'|'.join(_RECORDS)})\(([^()]*)\)|(?<![\w-])([a-z_]+=(?:\"\w+\"|[\w.]+))"
+    rf"(?<!\w)'[^']*'(?!\w)|(?:mechanism=|layout=)?\b({'|'.join(_RECORDS)})\(([^()]*)\)"
+    r"|(?<![\w-])([a-z_]+=(?:\"\w+\"|\w+(?:\.\w+)*|\.\.\.))"
 )
+"""Names between quotes, which are the user's; a record with its arguments; an argument. No full stop is of a value."""
 
 
 def as_options(text: str, /) -> str:
@@ -462,10 +464,12 @@ def as_options(text: str, /) -> str:
 
     def spelled_out(found: re.Match[str]) -> str:
         before = text[: found.start()]
-        if before.count("(") > before.count(")"):
+        if (not found[2] and not found[3]) or before.count("(") > before.count(")"):
             return found[0]
         try:
-            given = {str(one.arg): ast.literal_eval(one.value) for one in _call(found[2] or found[3]).keywords}
+            called = ast.parse(f"f({found[2] or found[3]})", mode="eval").body
+            assert isinstance(called, ast.Call)
+            given = {str(one.arg): ast.literal_eval(one.value) for one in called.keywords}
         except (SyntaxError, ValueError):
             return found[0]
         prefix = _RECORDS.get(found[1] or "Noise", "")
@@ -473,15 +477,9 @@ def as_options(text: str, /) -> str:
         words = [_as_option(name, value) for name, value in named.items()]
         if prefix and named:
             words.insert(0, f"--mechanism {found[1].lower()}")
-        return " ".join(words) if words and all(words) else found[0]
+        return " ".join(words) if words and all(words) and not called.args else found[0]
 
     return _IN_PYTHON.sub(spelled_out, text)
-
-
-def _call(arguments: str) -> ast.Call:
-    found = ast.parse(f"f({arguments})", mode="eval").body
-    assert isinstance(found, ast.Call)
-    return found
 
 
 def _as_option(name: str, value: Any) -> str:
@@ -493,7 +491,8 @@ def _as_option(name: str, value: Any) -> str:
         return ""
     if value is True:
         return spelled([name])
-    listed = value if isinstance(value, (list, tuple)) else [value]
+    listed = [f"{key}={entry}" for key, entry in value.items()] if isinstance(value, dict) else value
+    listed = listed if isinstance(listed, (list, tuple)) else [value]
     return f"{spelled([name])} {option.metavar if value is ... else ','.join(map(str, listed))}"
 
 

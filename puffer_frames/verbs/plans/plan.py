@@ -304,12 +304,11 @@ class Plan(Printed):
         roles = Roles.of(secret=request.secret, public=request.public, given=request.given_columns)
         try:
             rows, seen = self._seen(table, roles, layout=None)
-            found = fitted.findings(seen, rows)
+            found, same = fitted.findings(seen, rows), seen.checksum() == self.checksum
+            if not same:
+                fitted.warn_of_others(seen, rows)
         except PufferError as error:
             return refused_by(error, library=library)
-        same = seen.checksum() == self.checksum
-        if not same:
-            fitted.warn_of_others(seen, rows)
         return report_of(found, same=same, within=fitted.within, library=library)
 
     @short_traceback
