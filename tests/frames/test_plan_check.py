@@ -22,6 +22,7 @@ from puffer_frames.mechanisms.batch_report import more_rows
 ROWS = 900
 MARK = "level-8675309"
 """A level that no reason may show."""
+pytestmark = pytest.mark.filterwarnings("ignore:the range of the public column:puffer_frames.SuspectValuesWarning")
 
 
 def night(seed, *, rows=ROWS, shift=0):

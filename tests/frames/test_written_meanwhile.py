@@ -12,7 +12,7 @@ from kinds import opened
 
 import puffer_frames
 from puffer_frames import Layout, Noise
-from puffer_frames.frames.local import table as tables
+from puffer_frames.frames import tally as tables
 from puffer_frames.frames.local.own import own_frame
 
 ROWS = 4000
