@@ -198,7 +198,8 @@ CAUTIONS: Mapping[str, Sentence] = {
     "useless-strata": measured(
         "IN SOME STRATA ONE CONSTANT IS NEARER to the values than this release: {parts} of the table that the plan was "
         "made from. There the median of the stratum in place of every value, or its most frequent label, does better "
-        "(where it has few rows, that of the whole table), and single values are of no use.",
+        "(of strata with few rows, or with nothing to hide, this is judged by the spread of the whole table), and "
+        "single values are of no use.",
         warning="the error of {columns} is larger than that of a constant in {where}",
         hint="{first}, condition on fewer columns, or leave these strata out.",
         reason="constant",
