@@ -206,16 +206,16 @@ CAUTIONS: Mapping[str, Sentence] = {
     ),
     "remap-shares": measured(
         "VALUES FAR OUT ARE NEVER RELEASED in {columns}: those that take the place of noisy ones lie nearer to the "
-        "middle than more than 5 % of the rows that the plan was made from.",
+        "middle than more than 5 % of {rows}.",
         warning="the values of {share:.0%} of the rows{most} of {columns} are never released: those that take the "
         "place of noisy ones lie nearer to the middle",
         hint="Ask for a larger epsilon, or leave remap out: the error is then larger, but 0 on average.",
         reason="shares",
     ),
     "remap-means": measured(
-        "MEANS ARE OFF in {columns}: over the rows that the plan was made from, the expected mean of the released "
-        "values is further from that of the raw ones than a tenth of their mean distance from the median. Rare high or "
-        "low values become common ones: neither single values nor means tell of them.",
+        "MEANS ARE OFF in {columns}: over {rows}, the expected mean of the released values is further from that of the "
+        "raw ones than a tenth of their mean distance from the median. Rare high or low values become common ones: "
+        "neither single values nor means tell of them.",
         warning="the mean of {columns} is off: the values that take the place of noisy ones move it by "
         "{share:.0%}{most} of the mean distance of the values from their median",
         hint="Ask for a larger epsilon, or leave remap out: the error is then larger, but 0 on average. The plan has "

@@ -315,14 +315,14 @@ class NoiseFit(Fitted[RowsSeen]):
         errors = (self.strata.rows[z] * self._error_at(name, scales[name]) for z, scales in self.strata.scales.items())
         return sum(errors) / self.rows
 
-    def partly_useless(self) -> dict[str, str]:
+    def partly_useless(self, *, shares_too: bool = True) -> dict[str, str]:
         """Columns that a constant is nearer to in some strata: in how many, and in which share of the rows."""
         if self.strata is None or not self.strata.knows_constants:
             return {}
         count, useless, found = len(self.strata.choices), self.useless_columns(), self._useless_strata()
         shares = {name: 100 * sum(map(self.strata.rows.__getitem__, of)) / self.rows for name, of in found.items()}
         return {
-            name: f"{len(of):,} of {count:,} strata, with {shares[name]:.3g} % of the rows"
+            name: f"{len(of):,} of {count:,} strata" + f", with {shares[name]:.3g} % of the rows" * shares_too
             for name, of in found.items()
             if of and name not in useless
         }
