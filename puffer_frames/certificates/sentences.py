@@ -198,23 +198,24 @@ CAUTIONS: Mapping[str, Sentence] = {
     "useless-strata": measured(
         "IN SOME STRATA ONE CONSTANT IS NEARER to the values than this release: {parts} of the table that the plan was "
         "made from. There the median of the stratum in place of every value, or its most frequent label, does better "
-        "(where it has few rows, that of the whole table), and single values are of no use.",
+        "(of strata with few rows, or with nothing to hide, this is judged by the spread of the whole table), and "
+        "single values are of no use.",
         warning="the error of {columns} is larger than that of a constant in {where}",
         hint="{first}, condition on fewer columns, or leave these strata out.",
         reason="constant",
     ),
     "remap-shares": measured(
         "VALUES FAR OUT ARE NEVER RELEASED in {columns}: those that take the place of noisy ones lie nearer to the "
-        "middle than more than 5 % of the rows that the plan was made from.",
+        "middle than more than 5 % of {rows}.",
         warning="the values of {share:.0%} of the rows{most} of {columns} are never released: those that take the "
         "place of noisy ones lie nearer to the middle",
         hint="Ask for a larger epsilon, or leave remap out: the error is then larger, but 0 on average.",
         reason="shares",
     ),
     "remap-means": measured(
-        "MEANS ARE OFF in {columns}: over the rows that the plan was made from, the expected mean of the released "
-        "values is further from that of the raw ones than a tenth of their mean distance from the median. Rare high or "
-        "low values become common ones: neither single values nor means tell of them.",
+        "MEANS ARE OFF in {columns}: over {rows}, the expected mean of the released values is further from that of the "
+        "raw ones than a tenth of their mean distance from the median. Rare high or low values become common ones: "
+        "neither single values nor means tell of them.",
         warning="the mean of {columns} is off: the values that take the place of noisy ones move it by "
         "{share:.0%}{most} of the mean distance of the values from their median",
         hint="Ask for a larger epsilon, or leave remap out: the error is then larger, but 0 on average. The plan has "
@@ -336,7 +337,7 @@ SENTENCES: Mapping[str, Sentence] = {
     "table-attacks": measured(
         "{attackers} attackers, fixed beforehand, guessed the secrets of {rows} rows: about half of those that the "
         "network was not fitted to{some}; attackers could learn from the other half. From the release the best had an "
-        "AUC of {auc} (0.5 is a blind guess, 1 is always right); from the raw columns, {raw} (two standard errors; the "
+        "AUC of {auc} (0.5 is a blind guess, 1 is always right); from the raw columns, {raw} ({errors}the "
         "best of several is a little too large).{apart} If the network were the truth, no attacker could have an AUC "
         "above {allowed}. {shown} Other attackers may do better.",
     ),
@@ -694,9 +695,6 @@ def warn_of(key: str, columns: Sequence[str] = (), /, **parts: object) -> None:
     one = SENTENCES[key]
     found, hint = (text.format(columns="{columns}", **parts) for text in (one.warning, one.hint))
     if one.reason:
-        # names are filled in again: braces of other parts stay
-        texts = {key: of.replace("{", "{{").replace("}", "}}") for key, of in parts.items() if isinstance(of, str)}
-        found = one.warning.format(columns="{columns}", **(parts | texts))
         warn_of_width(columns, found, hint=hint, reason=one.reason)
     else:
         warn_of_weak_guarantee(found, hint=hint)

@@ -159,6 +159,10 @@ class Dropped:
     missing: int
     """In how many rows."""
 
+    def fits(self, columns: Collection[str], /, *, kept: int) -> bool:
+        """Whether these may be the rows that a plan of so many rows leaves out."""
+        return self.column in columns and 0 < self.missing <= self.rows <= self.of - kept
+
     @property
     def is_much(self) -> bool:
         """Whether so many are left out that there is a warning."""
@@ -173,15 +177,14 @@ class Dropped:
     def warn(self, *, public: Collection[str]) -> None:
         """Warn of many."""
         if self.is_much:
-            what = f"Leave {self.column!r} out, or fill" if self.column in public else "Fill"
-            warn(
-                SuspectValuesWarning(
-                    "the frame",
-                    f"has missing values: {self.text}",
-                    hint=f'{what} in what is missing. nulls="level" keeps the rows of columns of labels, and of whole '
-                    'tables (mechanism="sequential"). Who is left out may depend on the secret.',
+            hint = f'Fill in what is missing in {self.column!r}, as with "unknown".'
+            if self.column in public:
+                hint = f"Leave {self.column!r} out, or fill in what is missing."
+                hint += (
+                    ' nulls="level" keeps the rows of columns of labels, and of whole tables (mechanism="sequential").'
                 )
-            )
+            hint += " Who is left out may depend on the secret."
+            warn(SuspectValuesWarning("the frame", f"has missing values: {self.text}", hint=hint))
 
 
 def dropped_rows(frame: NativeFrame, columns: Collection[str], /) -> Dropped | None:

@@ -320,10 +320,14 @@ class Request:
         """What is counted for a plan."""
         return self.counting(Roles.of(secret=self.secret, public=self.public, given=self.given_columns))
 
+    @property
+    def read(self) -> tuple[str, ...]:
+        """The columns in which no value may be missing."""
+        return (*self.secret, *self.public, *self.given_columns)
+
     def dropped(self, frame: NativeFrame, /) -> Dropped | None:
         """The rows that are left out for a missing value, with a warning of many."""
-        names = (*self.secret, *self.public, *self.given_columns)
-        found = dropped_rows(frame, names) if self.nulls == "drop" else None
+        found = dropped_rows(frame, self.read) if self.nulls == "drop" else None
         if found is not None:
             found.warn(public=self.public)
         return found

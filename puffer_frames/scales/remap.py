@@ -373,6 +373,13 @@ class Remap:
         """The posterior medians of a column, all secrets together. A domain has clipped what was counted."""
         return cls.of(*_together(summary), noise)
 
+    def is_that_of(self, summary: Summary, noise: NoiseFamily, /) -> bool:
+        """Whether a column leads to it, but for rounding: what replaces noisy values, and how near these are."""
+        own = self.pooled(summary, noise)
+        sizes = own.values_before == self.values_before and np.array_equal(own.values, self.values)
+        found, known = ([*one.thresholds, one.expected_error, one.unchanged] for one in (self, own))
+        return sizes and np.allclose(found, known, rtol=1e-6)
+
     @classmethod
     def of(cls, values: FloatArray, counts: Reals, noise: NoiseFamily, /) -> Self:
         """The posterior medians of a column.

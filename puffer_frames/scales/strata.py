@@ -97,6 +97,11 @@ class StrataChoices:
     column; of strata with few rows, or with nothing to hide, there is none."""
 
     @property
+    def knows_constants(self) -> bool:
+        """Whether these are known where there are any; files of earlier versions lack them."""
+        return bool(self.constants) or set(self.choices) == {*self.small, *self.unbound}
+
+    @property
     def scales(self) -> dict[Stratum, dict[str, float]]:
         """Scale per stratum and column."""
         return {z: {name: choice.scale for name, choice in found.items()} for z, found in self.choices.items()}

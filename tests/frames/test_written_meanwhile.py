@@ -12,7 +12,7 @@ from kinds import opened
 
 import puffer_frames
 from puffer_frames import Layout, Noise
-from puffer_frames.frames import tally as tables
+from puffer_frames.frames import tally
 from puffer_frames.frames.local.own import own_frame
 
 ROWS = 4000
@@ -87,7 +87,7 @@ CHANGES = {"two are swapped": swap_two, "one is another": set_one, "in another o
 
 def between(monkeypatch, change):
     """Changes something, in a thread, after everything was counted."""
-    native = tables.count_values
+    native = tally.count_values
 
     def counted(*args, **options):
         found = native(*args, **options)
@@ -96,7 +96,7 @@ def between(monkeypatch, change):
         thread.join()
         return found
 
-    monkeypatch.setattr(tables, "count_values", counted)
+    monkeypatch.setattr(tally, "count_values", counted)
 
 
 def ask(frame, public, **options):

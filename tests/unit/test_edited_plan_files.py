@@ -17,7 +17,7 @@ from conftest import few
 from plan_cases import CASES, PEOPLE, file_of, planned, table_of
 
 from puffer_frames import Bootstrap, Contamination, Noise, PufferError, Strata, Unit, certificate_of, load_plan
-from puffer_frames.errors import CalibrationError, PlanFileError
+from puffer_frames.errors import CalibrationError, PlanFileError, SuspectValuesWarning
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.verbs.plans.file import digest_of
 
@@ -363,6 +363,39 @@ def test_what_is_stated_of_strata_and_labels_is_not_taken_from_the_file(tmp_path
         edit(found["plan"]["plan"])
         with pytest.raises(PlanFileError):
             load_plan(written(found, path))
+
+
+def test_errors_and_constants_that_decide_what_is_said_of_use(tmp_path):
+    """An error of a remap for listed pairs, of which the file lacks rows, and the constants of strata."""
+    listed = PEOPLE.assign(sex=PEOPLE.index.map(lambda k: "fmo"[k % 3]))
+    remapped = {"pairs": [("f", "m")], "mechanism": Noise(remap=True)}
+    strata = {"given": Strata("class", minimum=5)}
+    for frame, options, edit in (
+        (listed, remapped, lambda plan: plan["remaps"]["score"].update(expected_error=50.0)),
+        (PEOPLE, strata, lambda plan: plan["strata"]["constants"]["entries"][0][1].update(score=0.01)),
+        (PEOPLE, strata, lambda plan: plan["strata"]["constants"]["entries"].pop()),
+        (PEOPLE, strata, lambda plan: plan["strata"]["constants"]["entries"][0][1].clear()),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            frame.puffer.calibrate(secret="sex", public="score", epsilon=0.5, **options).save(
+                tmp_path / "plan", overwrite=True
+            )
+        found = json.loads((tmp_path / "plan").read_text(encoding="utf-8"))
+        assert stated(load_plan(tmp_path / "plan"), frame)
+        edit(found["plan"]["plan"])
+        with pytest.raises(PlanFileError):
+            stated(load_plan(written(found, tmp_path / "plan")), frame)
+
+
+@pytest.mark.parametrize("change", [{"of": 10}, {"rows": -1}, {"column": "other"}, {"missing": 10**6}])
+def test_rows_that_are_said_to_be_left_out(change, tmp_path):
+    frame = PEOPLE.assign(some=[None if k % 5 == 0 else float(k * k % 11 + k % 3) for k in range(len(PEOPLE))])
+    with pytest.warns(SuspectValuesWarning, match="36 of 180"):
+        frame.puffer.calibrate(secret="sex", public="some", nulls="drop", epsilon=0.05).save(tmp_path / "plan")
+    found = json.loads((tmp_path / "plan").read_text(encoding="utf-8"))
+    found["plan"]["dropped"] |= change
+    refused(found, tmp_path / "plan", "rows that are left out|parts that do not agree")
 
 
 def widen(choice):

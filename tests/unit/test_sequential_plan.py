@@ -241,6 +241,7 @@ def test_attacks_are_on_the_secrets_that_have_rows_enough(people, tmp_path):
     told = " ".join(one.text for one in other.statements)
     assert "NO ATTACK WAS TRIED ON 'c':" in told  # how many rows it had in the table of the plan is not said
     assert {one.key for one in other.statements} & {"table-sizes", "table-not-here"} == {"table-not-here"}
+    assert "+-" in str(certificate) and "+-" not in str(other)
     certificate.report(tmp_path / "page.html")
     text = Page((tmp_path / "page.html").read_text()).text
     (rows,) = re.findall(r"NO ATTACK WAS TRIED ON 'c' \(at least (\d+) rows\)", text)[:1]
@@ -444,10 +445,14 @@ def edits():
     def unrelated(plan):
         plan["plan"]["kept"]["unrelated"] = [["age", "height"]]
 
+    def of_labels(plan):
+        plan["plan"]["kept"]["unrelated"] = [["town", "age"]]
+
     def releases(plan):
         plan["plan"]["request"]["repeats"]["releases"] = 2
 
-    edited = (share, unrelated, releases, weights, cap, law, twice, source, edges, tree, rare, step, again, sees, moves)
+    edited = (share, unrelated, of_labels, releases, weights, cap, law, twice, source, edges, tree, rare, step, again)
+    edited += (sees, moves)
     found = [pytest.param(edit, id=edit.__name__) for edit in edited]
     for name, (way, value) in FIELDS.items():
         found.append(pytest.param(lambda plan, way=way, value=value: set_in(plan["plan"], way, value), id=name))

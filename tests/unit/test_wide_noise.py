@@ -1,5 +1,6 @@
 """Warnings of noise that is of little use, and fitted models that decide it."""
 
+import json
 import warnings
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ from puffer_frames.mechanisms.channel import best
 from puffer_frames.mechanisms.noise import rows_seen
 from puffer_frames.priors.law_set import is_refuted
 from puffer_frames.scales import columns
+from puffer_frames.verbs.plans.file import digest_of
 
 RNG = np.random.default_rng(4)
 ROWS = 600
@@ -130,11 +132,31 @@ def test_a_few_small_strata_are_not_said_to_be_all(tmp_path):
         certificate = certificate_of(one.release(table))
         assert (certificate.warnings, certificate.useless) == (("useless-strata",), ())
         assert all(share in " ".join(str(each).split()) for each in (certificate, one))
+        later = certificate_of(one.release(table[:1400], allow_other_frame=True, allow_drift=True))
+        (said,) = [each.text for each in later.statements if each.key == "useless-strata"]
+        assert "score in 2 of 4 strata of the table" in said
         one.report(tmp_path / "page.html", overwrite=True)
         assert "drowns" not in (tmp_path / "page.html").read_text()
     assert not warned(lambda: table.puffer.calibrate(**asked, given=Strata("site", merge=True)))[1]
     low, _ = warned(lambda: table.puffer.calibrate(**asked | {"epsilon": 0.05}, given="site"))
     assert certificate_of(low.release(table)).useless == ("score",)
+
+
+def test_a_constant_per_stratum_is_not_said_to_be_one(tmp_path):
+    """Of strata far apart each has a constant that is nearer, and no constant is near to all of them."""
+    ward = np.random.default_rng(5).choice(["k", "l"], ROWS)
+    table = PEOPLE.assign(ward=ward, far=PEOPLE["score"] + np.where(ward == "k", 0, 1000))
+    plan, found = warned(lambda: table.puffer.calibrate(secret="group", public="far", epsilon=0.5, given="ward"))
+    assert "2 of 2 strata, with 100 % of the rows" in str(found["constant"])
+    plan.save(tmp_path / "plan.json")
+    for one in (plan, load_plan(tmp_path / "plan.json")):
+        certificate = certificate_of(one.release(table))
+        assert (certificate.warnings, certificate.useless) == (("useless-strata",), ())
+    old = json.loads((tmp_path / "plan.json").read_text(encoding="utf-8"))
+    del old["plan"]["plan"]["strata"]["constants"]
+    old["digest"] = digest_of(old["plan"], schema=old["schema"])
+    (tmp_path / "old.json").write_text(json.dumps(old), encoding="utf-8")
+    assert not certificate_of(load_plan(tmp_path / "old.json").release(table)).warnings  # as they said before
 
 
 def test_columns_are_not_blamed_alone_where_rows_were_left_out():
@@ -336,6 +358,11 @@ def test_a_remap_whose_values_do_not_follow_or_whose_mean_is_off_is_warned_of():
     assert abs(np.mean([(each == 0).mean() for each in released]) - (amounts == 0).mean() - followed.share) < 0.02
     assert "THE MEAN IS OFF" in str(plan)
     assert "remap-means" in certificate_of(plan.release(frame)).warnings
+    three = pd.concat([frame, pd.DataFrame({"s": ["c"] * 900, "x": [0.0] * 900})], ignore_index=True)
+    three = three.sample(frac=1, random_state=1, ignore_index=True)
+    listed = warned(lambda: three.puffer.calibrate(**asked, epsilon=3.0, pairs=[("a", "b")]))[0]
+    said = {each.key: each.text for each in certificate_of(listed.release(three)).statements}
+    assert "over the rows of the protected secrets that the plan was made from" in said["remap-means"]
     normal = pd.DataFrame({"s": GROUP, "x": rng.normal(size=ROWS) + 1.5 * (GROUP == "a")})
     plan, found = warned(lambda: normal.puffer.calibrate(**asked, epsilon=0.6))
     released = [plan.release(normal, rng=k)["x"] for k in range(20)]

@@ -501,7 +501,7 @@ def least_error(summary: Summary, target: Target, /, *, pairs: Any) -> float:
     return find((laws,), column, target=target, pairs=pairs, options=options).lower_bound
 
 
-_ROWS, _ENTRIES_OF_ROWS = 64, 128
+_ROWS, _ENTRIES_OF_ROWS = 36, 128
 """A channel for so many different rows of labels, and so many in all secrets together, is found in a second; of 80 rows
 and 6 secrets it takes 8."""
 _CELLS, _SECRETS, _MOST_SECRETS = 12, 20, 150

@@ -366,17 +366,19 @@ def _losses(facts: ReleaseFacts) -> Iterator[Statement]:
 def _of_little_use(facts: ReleaseFacts) -> Iterator[Statement]:
     """What the plan, and its bounds, warn of, which its own figures decide: nothing is said of other rows."""
     plan = facts.plan
+    rows = f"the rows {'of the protected secrets ' * plan.lists_some}that the plan was made from"
     if facts.stated.useless:
         yield say("useless", columns=shown_names(facts.stated.useless))
-    if partly := plan.partly_useless():
+    # of a batch nothing is said of how many rows the strata of the plan's table have
+    if partly := plan.partly_useless(shares_too=facts.batch is None):
         yield say("useless-strata", parts="; ".join(f"{shown(name)} in {where}" for name, where in partly.items()))
     if loose := plan.loose_remaps():
-        yield say("channel-loose", columns=shown_names(loose), rows="the rows that the plan was made from")
+        yield say("channel-loose", columns=shown_names(loose), rows=rows)
     if off := plan.shifted_labels():
         yield say("response-shares", columns=shown_names(off), most=f"{SHIFTED:g}", times=f"{TIMES:g}")
     for key, found in {"remap-shares": plan.shifted_remaps(), "remap-means": plan.moved_means()}.items():
         if found:
-            yield say(key, columns=shown_names(found))
+            yield say(key, columns=shown_names(found), rows=rows)
     if beyond := plan.moved_beyond(facts.release.asked.bounds):
         yield say("after-bounds", columns=shown_names(beyond))
 

@@ -19,7 +19,6 @@ from puffer_frames.scales.beliefs import words_of
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.joint.coupled import joint_words
 from puffer_frames.scales.learned import LearnedBelief
-from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.strata import StrataChoices, largest
 
 F = TypeVar("F", bound=NoiseFit)
@@ -183,9 +182,7 @@ def _check_remaps(plan: NoiseFit) -> None:
         require(_is_step(remap.step), "noisy values that are replaced by none")
         noise = plan.noise(plan.scales[name])
         if whole and noise is not None:
-            own = Remap.pooled(plan.summaries[name], noise).step
-            same = np.array_equal(own.values, remap.values) and np.allclose(own.thresholds, remap.thresholds, rtol=1e-6)
-            require(bool(same), "noisy values that are replaced by others")
+            require(remap.is_that_of(plan.summaries[name], noise), "noisy values that are replaced by others")
         require(0 <= remap.expected_error < math.inf and 0 <= remap.unchanged <= 1, "an error that is none")
         require(remap.values_before >= remap.values.size, "fewer values than can be released")
 
@@ -211,6 +208,10 @@ def _check_strata(plan: NoiseFit, strata: StrataChoices) -> None:
     require(sum(strata.rows.values()) == plan.rows, "rows that do not add up")
     require(set(strata.refuted) <= set(plan.choices), "models of other columns")
     require(strata.alone >= 0 and 0 <= strata.lacking <= len(known), "numbers of strata that are none")
+    require(set(strata.constants) in (set(), known - {*strata.small, *strata.unbound}), "constants of other strata")
+    for constants in strata.constants.values():
+        good = set(constants) == set(plan.choices) and all(map(_is_scale, constants.values()))
+        require(good, "constants of other columns")
     exact = []
     for z, choices in strata.choices.items():
         require(set(choices) == set(plan.choices), "scales of other columns than those that are released")

@@ -35,6 +35,7 @@ from puffer_frames.mechanisms.noise.fitted import (
     NoiseFit,
     as_columns,
     choices_of,
+    constants_of,
     factor_of,
     for_parts,
     kind_of_stratum,
@@ -266,6 +267,7 @@ def _check_own_rows(plan: NoiseFit, seen: RowsSeen) -> set[str]:
     if plan.strata is None:
         own = seen.protected(plan.request)
         _check_values(plan, own)
+        _check_remaps(plan, seen)
         if plan.is_joint:
             near = _check_needs(plan, plan.request, own, plan.choices, pairs=plan.pairs, named=plan.secrets)
     counts: Mapping[Secret, int] = seen.protected(plan.request).rows_per_secret
@@ -349,6 +351,14 @@ def _check_values(plan: NoiseFit, seen: RowsSeen) -> None:
                 raise refused("other labels than those of its own rows")
 
 
+def _check_remaps(plan: NoiseFit, seen: RowsSeen) -> None:
+    """Raise PlanFileError where all rows, of which the file of listed pairs has some, lead to another remap."""
+    for name, remap in plan.remaps.items() if plan.lists_some else ():
+        noise = plan.noise(plan.scales[name])
+        if noise is not None and not remap.is_that_of(seen.summaries[name], noise):
+            raise refused("noisy values that are replaced by others than its own rows lead to")
+
+
 def _check_strata(
     plan: NoiseFit, strata: StrataChoices, parts: Mapping[Stratum, RowsSeen]
 ) -> tuple[Mapping[Secret, int], set[str]]:
@@ -358,7 +368,7 @@ def _check_strata(
     merged = RowsSeen.merged(list(parts.values())).protected(plan.request)
     whole, asked, everywhere = merged.rows_per_secret, for_parts(plan.request, merged), replace(merged, joint=None)
     least, rows = 0 if strata.one_scale else strata.minimum, {}
-    kinds, near = {}, set[str]()
+    kinds, constants, near = {}, {}, set[str]()
     for z, part in parts.items():
         own = part.protected(plan.request)
         rows[z] = sum(part.rows_per_secret.values())
@@ -368,10 +378,14 @@ def _check_strata(
                 raise refused("noise that is not for the range of its own rows")
         elif not (kind.small or kind.unbound):
             near |= _check_needs(plan, asked, own, strata.choices[z], pairs=kind.pairs, named=kind.secrets)
+            constants[z] = constants_of(own, kind.secrets, request=plan.request)
     small, unbound = ({z for z, kind in kinds.items() if getattr(kind, name)} for name in ("small", "unbound"))
     said = (dict(strata.rows), set(strata.small), set(strata.unbound), strata.lacking)
     if said != (rows, small, unbound, sum(kind.lacks for kind in kinds.values())):
         raise refused("other strata than those of its own rows")
+    for z, stated in strata.constants.items():
+        if not all(is_close(stated[name], constant) for name, constant in constants[z].items()):
+            raise refused("other constants than those of its own rows")
     return whole, near
 
 

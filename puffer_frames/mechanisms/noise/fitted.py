@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar
 
@@ -25,7 +25,7 @@ from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.threads import one_blas_thread
 from puffer_frames.papers.catalogue import BOUNDED, JOINT, PUBLISHED_FOR
 from puffer_frames.priors.pairs import Pairs, by_column, check_pairs, pairs_within
-from puffer_frames.priors.prior import FloatArray, Secret
+from puffer_frames.priors.prior import FloatArray, Prior, Secret
 from puffer_frames.priors.summary import Level, Summary
 from puffer_frames.scales.cautions import (
     MOVED,
@@ -39,6 +39,7 @@ from puffer_frames.scales.choice import Choice, require_noise
 from puffer_frames.scales.columns import ColumnRequest, check_several, choose_column, choose_columns
 from puffer_frames.scales.drift import protected_here
 from puffer_frames.scales.joint.columns import bounded_labels, choose_jointly
+from puffer_frames.scales.joint.coupled import prior_of
 from puffer_frames.scales.learned import Belief
 from puffer_frames.scales.remap import Followed, Remap
 from puffer_frames.scales.repeats import times
@@ -295,28 +296,35 @@ class NoiseFit(Fitted[RowsSeen]):
         return {name: one for name, one in found.items() if one[0] > MOVED}
 
     def useless_columns(self) -> list[str]:
-        """Columns that a constant is nearer to than their noise; of strata, in each of them."""
-        if self.strata is not None:
-            return [name for name, found in self._useless_strata().items() if len(found) == len(self.strata.choices)]
+        """Columns that a constant is nearer to than their noise; of strata, in each of them and over all rows."""
         figures = self.column_errors()
         # what replaces noisy values is never further off than a constant: a remap that is nearly one is of no use, too
         nearly = {each.name: NEARLY if each.name in self.remaps else 1.0 for each in figures}
         useless = [each.name for each in figures if each.error > nearly[each.name] * each.constant]
-        useless += [
-            name for name, share in self.changed.items() if share and share >= _NEARLY * self.constant_share(name)
-        ]
+        changed = {name: self._mean_changed(name) for name in self.levels}
+        useless += [name for name, share in changed.items() if share and share >= _NEARLY * self.constant_share(name)]
+        if self.strata is not None and self.strata.knows_constants:
+            found, count = self._useless_strata(), len(self.strata.choices)
+            useless = [name for name in useless if len(found[name]) == count]
         return [name for name in self.request.public if name in useless]
 
-    def partly_useless(self) -> dict[str, str]:
-        """Columns that a constant is nearer to in some strata: in how many, and in which share of the rows."""
+    def _mean_changed(self, name: str) -> float:
+        """The share of changed labels of a column, over all rows."""
         if self.strata is None:
+            return self.changed[name]
+        errors = (self.strata.rows[z] * self._error_at(name, scales[name]) for z, scales in self.strata.scales.items())
+        return sum(errors) / self.rows
+
+    def partly_useless(self, *, shares_too: bool = True) -> dict[str, str]:
+        """Columns that a constant is nearer to in some strata: in how many, and in which share of the rows."""
+        if self.strata is None or not self.strata.knows_constants:
             return {}
-        count, found = len(self.strata.choices), self._useless_strata()
+        count, useless, found = len(self.strata.choices), self.useless_columns(), self._useless_strata()
         shares = {name: 100 * sum(map(self.strata.rows.__getitem__, of)) / self.rows for name, of in found.items()}
         return {
-            name: f"{len(of):,} of {count:,} strata, with {shares[name]:.3g} % of the rows"
+            name: f"{len(of):,} of {count:,} strata" + f", with {shares[name]:.3g} % of the rows" * shares_too
             for name, of in found.items()
-            if 0 < len(of) < count
+            if of and name not in useless
         }
 
     def _useless_strata(self) -> dict[str, list[Stratum]]:
@@ -581,7 +589,7 @@ def choose_in_strata(
             if near is None and all(choice.scale for choice in found[z].values()):
                 near = found[z]
     exact = {z: choices for z, choices in found.items() if z not in small}
-    constants = {z: _constants(found[z], labels=request.labels) for z in found if z not in small}
+    constants = {z: constants_of(parts[z], kinds[z].secrets, request=request) for z in exact}
     common = bounded
     if found:  # of small strata where there are no others
         common = {name: largest(choices[name] for choices in (exact or found).values()) for name in request.public}
@@ -765,13 +773,17 @@ def changed_by_constant(empirical: Belief, rows: Mapping[Secret, int], /) -> flo
     return 1 - float(np.max(counts) / np.sum(counts))
 
 
-def _constants(choices: Mapping[str, Choice], *, labels: Collection[str]) -> dict[str, float]:
-    """The error of one constant in place of the values that each choice was made from."""
+def constants_of(part: RowsSeen, secrets: Sequence[Secret], /, *, request: Request) -> dict[str, float]:
+    """The error of one constant in place of the values of some secrets of a stratum, per column."""
     found = {}
-    for name, choice in choices.items():
-        law = choice.empirical
+    for name in request.public:
+        joint = part.joint if name in request.labels else None
+        if joint is not None:
+            law = {secret: prior_of(joint.counts[secret], joint.columns.index(name)) for secret in secrets}
+        else:
+            law = {secret: Prior.empirical(*part.summaries[name].counts[secret]) for secret in secrets}
         rows = {secret: prior.levels[1] for secret, prior in law.items()}
-        found[name] = changed_by_constant(law, rows) if name in labels else spread_of(law, rows)[1]
+        found[name] = spread_of(law, rows)[1] if joint is None else changed_by_constant(law, rows)
     return found
 
 

@@ -57,7 +57,8 @@ def check_table_plan(plan: TableFit, /) -> None:
         _check_step(step, plan, sizes[step.column])
     require(0 < plan.planned <= plan.rows, "more rows than there are")
     named = tuple(plan.kept.changed) == tuple(plan.kept.changed_of) == plan.names
-    named = named and {*chain(*plan.kept.unrelated)} <= {*plan.names}
+    numbers = {column.name for column in plan.columns if column.edges is not None}
+    named = named and {*chain(*plan.kept.unrelated)} <= numbers & {*plan.names}
     require(named, "changes of other columns")
     kept, each = plan.kept, [share for shares in plan.kept.changed_of.values() for share in shares]
     shares = [*kept.changed.values(), *each, kept.marginals, kept.pairs]
@@ -66,8 +67,8 @@ def check_table_plan(plan: TableFit, /) -> None:
     require(bool(plan.others), "nothing that was measured")
     held = plan.held
     if held is not None:
-        numbers = range(len(plan.rows_per_secret))
-        right = len(held.secrets) > 1 and list(held.secrets) == [k for k in numbers if k in held.secrets]
+        secrets = range(len(plan.rows_per_secret))
+        right = len(held.secrets) > 1 and list(held.secrets) == [k for k in secrets if k in held.secrets]
         require(right and bool(held.attacks) and len(held.raw) == len(held.secrets), "attacks on something else")
         require(all(len(each.auc) == len(held.raw) for each in held.attacks), "attacks on something else")
         aucs = [auc for each in (held.raw, *(attack.auc for attack in held.attacks)) for auc in each]

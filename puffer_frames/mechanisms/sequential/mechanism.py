@@ -160,7 +160,7 @@ def _measured(plan: TableFit, *, own: bool) -> Iterator[Statement]:
     if plan.is_unchanged:
         yield say("table-unchanged")
     if plan.is_idle:
-        best, raw = _aucs(plan, up=True)
+        best, raw = _aucs(plan, up=True, own=own)
         yield say("table-idle", best=best, raw=raw)
     yield from _of_little_use(plan)
     if plan.changes:
@@ -184,7 +184,7 @@ def _measured(plan: TableFit, *, own: bool) -> Iterator[Statement]:
     elif plan.beyond:
         auc = f"{rounded_up(max(plan.beyond), digits=2):g}"
         yield say("table-beyond", auc=auc, allowed=allowed, step=plan.smaller_step)
-    best, raw = _aucs(plan, up=True)
+    best, raw = _aucs(plan, up=True, own=own)
     yield say(
         "table-attacks",
         rows=f"{plan.held.rows:,}",
@@ -193,6 +193,7 @@ def _measured(plan: TableFit, *, own: bool) -> Iterator[Statement]:
         attackers=len(plan.held.attacks),
         auc=best,
         raw=raw,
+        errors="two standard errors; " * own,
         apart=" The difference is within two standard errors: of so few rows, it does not say whether this release "
         "hides anything." * plan.is_open,
         allowed=allowed,
@@ -212,11 +213,13 @@ def _of_little_use(plan: TableFit) -> Iterator[Statement]:
         yield say("table-shares", shifts=_shifts(plan))
 
 
-def _aucs(plan: TableFit, *, up: bool = False) -> list[str]:
-    """The largest AUC from a release, on a certificate rounded up, and from the raw columns; two standard errors."""
+def _aucs(plan: TableFit, *, up: bool = False, own: bool = True) -> list[str]:
+    """The largest AUC from a release, on a certificate rounded up, and from the raw columns, with two standard errors:
+    these tell how many rows the rarest secret has, which is not said of other rows.
+    """
     (best, off), (raw, raw_off) = plan.told
     both = (rounded_up(best, digits=2) if up else best, off), (raw, raw_off)
-    return [f"{auc:.2f} +- {math.ceil(100 * error) / 100:.2f}" for auc, error in both]
+    return [f"{auc:.2f}" + f" +- {math.ceil(100 * error) / 100:.2f}" * own for auc, error in both]
 
 
 def _unattacked(plan: TableFit, *, own: bool) -> dict[str, str]:

@@ -212,10 +212,8 @@ class Plan(Printed):
         if batch is not None and batch.exceeded and not drift:
             moved = moved_text(fitted.findings(seen, rows))
             raise drifted(batch, fitted.target, moved=moved, more="" if moved else more_rows(request, self.kinds))
-        if batch is not None:
+        if batch is not None or self.dropped is not None:  # of a file nobody was warned, and here others may be missing
             request.dropped(frame)
-        elif self.dropped is not None:  # whoever has the plan from a file was not warned when it was made
-            self.dropped.warn(public=self.public)
         if batch is not None:
             fitted.warn_of_others(seen, rows)
         counts = fitted.rows_of(seen)
@@ -631,6 +629,8 @@ def _believed(found: Any, /) -> Plan:
         check_origin(parts["checksum"], parts.get("kinds", {}), fitted.request)
         check_library(parts.get("library", "pandas"))
         plan = Plan(fitted=fitted.checked(), compared=compared, **parts)
+        if plan.dropped is not None and not plan.dropped.fits(fitted.request.read, kept=fitted.rows):
+            raise refused("other rows that are left out")
         rehearse(plan.fitted)
         str(plan)  # what cannot be shown is no plan
     except PlanFileError:
