@@ -241,7 +241,7 @@ def test_attacks_are_on_the_secrets_that_have_rows_enough(people, tmp_path):
     told = " ".join(one.text for one in other.statements)
     assert "NO ATTACK WAS TRIED ON 'c':" in told  # how many rows it had in the table of the plan is not said
     assert {one.key for one in other.statements} & {"table-sizes", "table-not-here"} == {"table-not-here"}
-    assert "+-" in str(certificate) and "+-" not in str(other)
+    assert ("+-" in str(certificate), "+-" in str(other)) == (True, False)
     certificate.report(tmp_path / "page.html")
     text = Page((tmp_path / "page.html").read_text()).text
     (rows,) = re.findall(r"NO ATTACK WAS TRIED ON 'c' \(at least (\d+) rows\)", text)[:1]
