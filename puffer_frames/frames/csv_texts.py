@@ -551,7 +551,8 @@ def _warn_of_marks(name: str, rows: int) -> None:
         SuspectValuesWarning(
             f"the column {name!r}",
             f"has {rows_text(rows)} with a text that stands for a missing value (NA, ?, . or the like), read as null",
-            hint=f"Say --nulls drop to leave those rows out, or --schema {name}=String if all texts are labels.",
+            hint=f"A release or a plan with --nulls drop leaves those rows out. Make it with --schema {name}=String "
+            "if all texts are labels.",
         )
     )
 

@@ -458,6 +458,11 @@ class Fitted(ABC, Generic[S]):
         """What these are, in words."""
         return "mean absolute, in units of the column"
 
+    @property
+    def changed_labels(self) -> Mapping[str, float]:
+        """Columns of labels that have no such error, and the share of their labels that change."""
+        return {}
+
     @abstractmethod
     def warn(self, seen: S, /) -> None:
         """Warn of what makes a release of little use, of the table of which this was seen."""

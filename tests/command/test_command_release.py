@@ -263,3 +263,23 @@ def test_a_hint_of_the_command_is_one_that_it_takes(folder):
     assert "--mechanism channel --merge-rare 5 to merge them" in told[0]["message"]
     again = ends(run(*words, "--overwrite", "--mechanism", "channel", "--merge-rare", "5"), 0).found["warnings"]
     assert "RareLevelsWarning" not in [one["kind"] for one in again]
+
+
+def test_a_plan_says_what_becomes_of_labels_beside_numbers(folder):
+    rows = people().with_columns(job=pl.lit("clerk") + (pl.int_range(pl.len()) % 3).cast(pl.String))
+    rows.write_parquet("jobs.parquet")
+    words = (
+        "plan",
+        "jobs.parquet",
+        "p.json",
+        "--secret",
+        "race",
+        "--public",
+        "age,job",
+        "--epsilon",
+        "1",
+        "--overwrite",
+    )
+    found = ends(run(*words, "--json"), 0).found
+    assert (set(found["expected_error"]), set(found["changed_labels"])) == ({"age"}, {"job"})
+    assert f"; share of the labels that change, at most: job {found['changed_labels']['job']:.6g}" in run(*words).out

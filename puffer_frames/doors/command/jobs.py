@@ -227,11 +227,14 @@ def plan(request: Request, /) -> Outcome:
     LOG.info("the plan holds exact statistics of every secret: keep %s private", target)
     errors = {name: float(error) for name, error in found.expected_error.items()}
     unit = found.fitted.error_unit
-    listed = ", ".join(f"{shown(name)} {error:.6g}" for name, error in errors.items())
+    labels = dict(found.fitted.changed_labels)
+    listed, also = (", ".join(f"{shown(name)} {one:.6g}" for name, one in of.items()) for of in (errors, labels))
     text = (
         f"{target}: a plan for {', '.join(found.public)}, epsilon {found.epsilon:g}; expected error ({unit}) {listed}"
+        + f"; share of the labels that change, at most: {also}" * bool(labels)
     )
     more = {"input": str(source), "plan": str(target), "rows": found.rows, "expected_error": errors, "error_unit": unit}
+    more |= {"changed_labels": labels} if labels else {}
     return Outcome(status="planned", text=str(found) if request.flag("figures") else text, more=more)
 
 

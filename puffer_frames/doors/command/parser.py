@@ -58,7 +58,7 @@ def read_config(path: Path, /, *, known: Collection[str]) -> dict[str, Any]:
             table = [(name if part == main else f"{name}_{part.replace('-', '_')}", x) for part, x in value.items()]
         for entry, content_of in table:
             if entry not in known:
-                near, hint = _near(entry, known), "See the help of the subcommand: puffer release --help."
+                near, hint = _near(entry, known), "See the help of the subcommand, as puffer plan --help."
                 if entry == "layout":
                     near, hint = "", 'Write its parts as options of their own: keep = "town".'
                 hint = f"Did you mean {near!r}?" if near else hint

@@ -159,6 +159,10 @@ class NoiseFit(Fitted[RowsSeen]):
         """The share of changed labels of each column of labels; of strata the largest."""
         return {name: self.changed_in_strata(name)[1] for name in self.levels}
 
+    @property
+    def changed_labels(self) -> dict[str, float]:
+        return self.changed
+
     def changed_in_strata(self, name: str, /) -> tuple[float, float]:
         """The least and the largest share of changed labels of a column, in any stratum."""
         scales = [self.all_scales[name]]

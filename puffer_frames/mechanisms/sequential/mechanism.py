@@ -199,8 +199,10 @@ def _measured(plan: TableFit, *, own: bool) -> Iterator[Statement]:
         allowed=allowed,
         shown=f"With {confidence} % confidence, these attacks prove that some rows lose {plan.least_shown:g} or more."
         if plan.least_shown
-        else f"The test is too small to say how much is lost: with {confidence} % confidence it neither proves a loss "
-        f"of even 0.01 nor rules one out; an AUC above 0.5 hints at one, and one above {allowed} at more than epsilon.",
+        else f"The test is too small to say how much is lost: with {confidence} % confidence the numbers of right "
+        "guesses prove no loss of even 0.01, and rule none out; an AUC above 0.5"
+        + " by more than its margin" * own
+        + f" is a sign of one, and one above {allowed} of more than epsilon.",
     )
 
 
