@@ -137,6 +137,14 @@ CAUTIONS: Mapping[str, Sentence] = {
         hint="{hint} The plan and the certificate have the figures.",
         reason="shares",
     ),
+    "channel-much-merged": measured(
+        "MANY ROWS LOSE THEIR LEVEL in {columns}: more than {share} of {rows} have a rare one, which was merged with "
+        "the others. The release does not tell these apart, and all errors here are those of the levels as merged.",
+        warning="rare levels of {columns} with {share:.0%} of the rows are merged into one: the release does not tell "
+        "them apart, and the errors of plan and certificate are those of the merged levels",
+        hint="Say fewer rows in merge_rare, or merge levels that are alike into a coarser column.",
+        reason="shares",
+    ),
     "channel-loose": measured(
         "RELEASED VALUES HARDLY FOLLOW THE RAW ONES in {columns}: over {rows}, their expected correlation is below "
         "0.5, or their mean squared error above the variance. High values may come out low: single values and "
@@ -301,7 +309,10 @@ SENTENCES: Mapping[str, Sentence] = {
         "and means of the release are not those of the table.{kept}",
     ),
     "channel-missing": done("A missing value is a level like the others, and may be released for any."),
-    "channel-merged": done("Rare levels were merged into one before that."),
+    "channel-merged": done(
+        "Rare levels were merged into one before that. What is said here of changed values and of errors is of the "
+        "merged ones."
+    ),
     "channel-cells": done("Values were put into cells first; the released levels are medians of the cells."),
     "channel-clipped": done(
         "Values beyond the domain were moved to its ends first. What is said here of changed values and of errors is "

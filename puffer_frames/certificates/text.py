@@ -291,6 +291,7 @@ def channel_texts(certificate: Fields, /) -> list[str]:
             parts.append(f"levels {', '.join(known)}")
         printed = [word for word in ("expected_error", "lower_bound") if word in found]
         of = " of the values as moved" if "clipped" in certificate.facts.prepared else ""
+        of += " of the levels as merged" if "merged" in certificate.facts.prepared else ""
         parts += [f"{word.replace('_', ' ')}{of} {found[word]:.6g}" for word in printed]
         if "matrix" in found:
             parts.append("the table of probabilities is in the record")

@@ -314,7 +314,8 @@ def compare(frame: NativeFrame, arguments: CompareArguments, /) -> NativeFrame:
           above 0 of the delta at this epsilon, whatever the guarantee is for; with units, of all rows of a unit;
         - "loss_reader": the same to a reader who knows the true value; 0 but for a channel that sees the secret;
         - "composes": "epsilons add", "largest losses add" or "no rule", of another release like this one;
-        - "seconds", which the row took; "reason", why there are no numbers, or that no noise is needed.
+        - "seconds", which the row took; "reason", why there are no numbers, that no noise is needed, or that the
+          error is of merged levels.
 
     Raises
     ------

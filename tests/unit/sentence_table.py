@@ -327,6 +327,7 @@ TABLE = {
     "channel-matrix": lambda c, name: channel(c) and options(c).publish_matrix,
     "channel-other-rows": lambda c, name: channel(c) and "batch" in c and name != "batch of labels, other order",
     "channel-missing": lambda c, name: c.get("nulls") == "level",
+    "channel-much-merged": lambda c, name: False,
     "channel-merged": lambda c, name: name in ("labels, rare", "labels, rare, declared"),
     "channel-cells": lambda c, name: name == "numbers, channel of cells",
     "channel-clipped": lambda c, name: channel(c) and any(isinstance(of, tuple) for of in c.get("domain", {}).values()),

@@ -430,6 +430,46 @@ def test_a_level_that_a_channel_never_releases_is_warned_of_and_named_by_the_pla
     assert not warned(lambda: frame.puffer.calibrate(**asked | {"epsilon": 5.0}))[1]
 
 
+@pytest.mark.parametrize(("fewest", "is_much"), [(30, True), (10, False)])
+def test_many_rows_whose_levels_are_merged_are_warned_of(fewest, is_much, tmp_path):
+    """Of 70 % of the rows the town was lost, and all figures were those of what was left: an error of 0.07 %."""
+    rng, rows = np.random.default_rng(6), 600
+    often, towns = rng.choice(["Big City", "Port"], rows), [f"T{k:02d}" for k in rng.integers(0, 30, rows)]
+    town = np.where(rng.random(rows) < (0.3 if is_much else 0.95), often, towns)
+    frame = pd.DataFrame({"sex": rng.choice(["f", "m"], rows), "town": town})
+    asked = {"secret": "sex", "public": "town", "epsilon": 2.0, "mechanism": Channel(merge_rare=fewest)}
+    plan, found = warned(lambda: frame.puffer.calibrate(**asked))
+    merged = frame["town"].map(frame["town"].value_counts()) < fewest
+    assert ("MANY ROWS LOSE" in str(plan), "shares" in found) == (is_much, is_much)
+    share = f"{frame['town'][merged].nunique()} rare levels, of {100 * merged.mean():.3g} % of the rows, into one"
+    assert share in " ".join(str(plan).split())
+    assert plan.fitted.error_unit.endswith("of the levels as merged")
+    assert not is_much or f"with {merged.mean():.0%} of the rows are merged" in str(found["shares"])
+    assert list(frame.puffer.compare(**asked)["reason"]) == ["the error is of the levels as merged"]
+    certificate = certificate_of(frame.puffer.privatize(**asked, layout=Layout(publish="expected_error")))
+    assert certificate.warnings == ("channel-much-merged",) * is_much
+    assert "expected error of the levels as merged" in " ".join(str(certificate).split())
+    certificate.report(tmp_path / "page.html")
+    assert "(of the levels as merged)" in (tmp_path / "page.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("cost", ["change", lambda x, y: float(x != y)])
+def test_numbers_that_a_channel_treats_as_labels_are_warned_of_as_labels_are(cost):
+    """Of 24 codes 13 were never released, and the same codes as text were warned of."""
+    rng = np.random.default_rng(0)
+    place = rng.integers(0, 6, 3000)
+    code = 10 * np.where(rng.random(3000) < 0.5, 2 * place + rng.integers(0, 2, 3000), rng.integers(0, 12, 3000))
+    frame = pd.DataFrame({"s": np.array(list("abcdef"))[place], "code": code})
+    asked = {"secret": "s", "public": "code", "epsilon": 0.5}
+    plan, found = warned(lambda: frame.puffer.calibrate(**asked, mechanism=Channel(cost=cost)))
+    released = plan.release(frame, rng=0)
+    assert set(found) == {"shares"}
+    assert set(plan.fitted.shifted_columns["code"].lost) == set(code) - set(released["code"])
+    assert "channel-shares" in certificate_of(released).warnings
+    _, found = warned(lambda: frame.puffer.calibrate(**asked, mechanism="channel"))
+    assert "shares" not in found
+
+
 @pytest.mark.parametrize(("sigma", "rows", "is_warned"), [(1.5, 4000, True), (0.3, 4000, False), (1.5, 80, True)])
 def test_a_channel_that_loses_the_tail_of_numbers_is_warned_of(sigma, rows, is_warned):
     """Of lognormal incomes means were 22 % too small, and nothing was said."""

@@ -41,7 +41,8 @@ def column_rows(certificate: Fields, /) -> list[tuple[str, ...]]:
     rows = [_noisy(certificate, name) for name in certificate.scales]
     for names, text in zip(channel_groups(certificate), channel_texts(certificate), strict=True):
         error = certificate.channels[names[0]].get("expected_error")
-        printed = EMPTY if error is None else f"{error:.4g}"
+        merged = "merged" in certificate.facts.prepared
+        printed = EMPTY if error is None else f"{error:.4g}" + " (of the levels as merged)" * merged
         named = listed(list(map(shown, names)), most=_MOST_NAMES)
         rows.append((named, text.removeprefix(f"{named}: "), EMPTY, printed, EMPTY, EMPTY))
     whole = certificate.table

@@ -41,6 +41,8 @@ from puffer_frames.scales.cautions import FAR_OFF, warn_of_few_rows, warn_of_mar
 from puffer_frames.scales.learned import ROOT_WORDS
 
 CONFIDENCE = 0.95
+MUCH_MERGED = 0.1
+"""There is a warning where the levels of more of the rows were merged."""
 _SELDOM = 0.1
 """A level that comes less than so many times as often is hardly ever released."""
 _ERRORS = 3.0
@@ -272,10 +274,17 @@ class ChannelFit(Fitted[Seen]):
         return self.options.cap is None and (self.request.target.delta > 0 or not any(any_law))
 
     @property
-    def merged(self) -> bool:
-        """Whether rare levels were merged, or one renamed."""
-        levels, codes = self.column.levels, self.column.codes or {}
-        return any(levels[code] != level for level, code in codes.items())
+    def merged(self) -> tuple[int, float]:
+        """How many rare levels were merged, or renamed, and their share of the rows."""
+        levels, codes, pooled = self.column.levels, self.column.codes or {}, self.column.pooled
+        into = {code for level, code in codes.items() if levels[code] != level}
+        return sum(code in into for code in codes.values()), float(pooled[list(into)].sum() / pooled.sum())
+
+    @property
+    def is_much_merged(self) -> bool:
+        """Whether so many rows lose their level before the channel, whose error does not count them."""
+        levels, share = self.merged
+        return levels > 1 and share > MUCH_MERGED
 
     @property
     def largest_loss(self) -> float:
@@ -341,9 +350,10 @@ class ChannelFit(Fitted[Seen]):
 
     @property
     def shifted_columns(self) -> dict[str, LevelShift]:
-        """Columns of labels in which counts of a level in a release are far from those of the table."""
+        """Columns in which counts of a level in a release are far from those of the table, but numbers as such."""
         names, found = self.request.public, {}
-        if len(names) == 1 and self.column.codes is None:
+        numbers = len(names) == 1 and self.column.codes is None
+        if numbers and cost_word(self.column.levels, self.options.cost) == "absolute":
             return {}
         before = self.column.pooled / self.column.pooled.sum()
         sides = (self.column.levels, before), (self.channel.outputs, before @ self.channel.matrix)

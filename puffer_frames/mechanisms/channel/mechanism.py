@@ -153,7 +153,7 @@ def _losses(plan: ChannelFit, seen: Seen, counts: LevelTable) -> Iterator[Findin
 
 def _drift(plan: ChannelFit, seen: Seen, counts: LevelTable) -> Iterator[Finding]:
     """How far each secret's law of the inputs is from the plan's, in an order that is not learned: no merged labels."""
-    if plan.merged:
+    if plan.merged[0]:
         return
     order = _order(plan)
     unsure: Mapping[Secret, float] = {secret: float(share) for secret, share in seen.unsure(plan.column).items()}
@@ -214,6 +214,8 @@ class FittedChannel(ChannelFit):
 
     def warn(self, _: Seen, /) -> None:
         """Warn of columns hardly nearer to the values than one constant, and of means and shares that are off."""
+        if self.is_much_merged:
+            warn_of("channel-much-merged", self.request.public, share=self.merged[1])
         if useless := self.useless_columns():
             warn_of("useless", useless, where="", hint=LARGER)
         elif self.is_loose:
@@ -244,7 +246,7 @@ class FittedChannel(ChannelFit):
                 loss_any_law=_as_delta(largest, target) if target.delta else largest,
                 loss_reader=_as_delta(reader, target) if target.delta else reader,
                 composes=LARGEST_ADD if math.isfinite(largest) else NO_RULE,
-                reason=NOTHING_NEEDED if channel.unchanged >= _UNCHANGED else "",
+                reason=NOTHING_NEEDED if channel.unchanged >= _UNCHANGED else _OF_MERGED * (self.merged[0] > 0),
                 **replace(spread, constant=channel.constant_error).shares(channel.expected_error),
             )
         ]
@@ -440,6 +442,7 @@ def with_tables(request: Request, /, *, coded: tuple[str, ...]) -> Request:
     return with_other_tables(request, count)
 
 
+_OF_MERGED = "the error is of the levels as merged"
 _UNCHANGED = 1 - 1e-12
 """A channel that leaves at least this share as it is changes nothing: the rest is what repairs leave."""
 

@@ -14,7 +14,7 @@ from puffer_frames.certificates.sentences import say, say_levels
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.certificates.text import COSTS, odds_of, stated_loss
 from puffer_frames.loss.outcome import Verification, measured_text
-from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit, LevelShift
+from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, MUCH_MERGED, ChannelFit, LevelShift
 from puffer_frames.mechanisms.channel.problem import cost_word
 from puffer_frames.mechanisms.seam import (
     SHIFTED,
@@ -57,7 +57,7 @@ def channel_statements(plan: ChannelFit, release: Release, /) -> tuple[Statement
 def prepared(plan: ChannelFit, /) -> tuple[Prepared, ...]:
     """What was done to the levels before."""
     done: dict[Prepared, bool] = {
-        "merged": plan.merged,
+        "merged": plan.merged[0] > 0,
         "cells": plan.column.in_cells,
         "clipped": any(name in plan.request.domain for name in plan.request.public),
     }
@@ -127,6 +127,9 @@ def _measured(plan: ChannelFit, release: Release) -> Iterator[Statement]:
     what = f"the rows of the table{' of the plan' * (release.batch is not None)}"
     if useless := plan.useless_columns():
         yield say("useless", columns=shown_names(useless))
+    if plan.is_much_merged:
+        share, columns = f"{100 * MUCH_MERGED:g} %", shown_names(plan.request.public)
+        yield say("channel-much-merged", share=share, columns=columns, rows=what)
     if plan.is_loose:
         yield say("channel-loose", columns=shown_names(plan.request.public), rows=what)
     if plan.loses_tail and not useless:
@@ -244,6 +247,7 @@ def channel_rows(plan: ChannelFit, compared: Compared | None, /) -> Rows:
         *_readers(plan),
         ("expected error", f"{channel.expected_error:.6g} ({error_unit(plan)})"),
         *_moved_rows(plan),
+        *_merged_rows(plan),
         *_usefulness_rows(plan),
         ("beside it", f"{_constant(plan)} in place of every value {channel.constant_error:.6g}; {_bound(plan)}"),
         ("unchanged", f"a {'cell' if plan.column.in_cells else 'level'} with probability {channel.unchanged:.4g}"),
@@ -289,6 +293,15 @@ def _moved_rows(plan: ChannelFit) -> Rows:
         levels, rows = np.array(plan.column.levels, dtype=np.float64), plan.column.pooled
         share = float(rows[(levels <= bounds[0]) | (levels >= bounds[1])].sum() / rows.sum())
     return [("moved", moved_text(share))]
+
+
+def _merged_rows(plan: ChannelFit) -> Rows:
+    levels, share = plan.merged
+    if not levels:
+        return []
+    what = f"{levels:,} rare level{'s' * (levels > 1)}, of {100 * share:.3g} % of the rows"
+    marked = "MANY ROWS LOSE THEIR LEVEL: " * plan.is_much_merged
+    return [("merged", f"{marked}{what}, into one; all errors here are those of the levels as merged")]
 
 
 def _constant(plan: ChannelFit) -> str:
@@ -346,7 +359,7 @@ def _withstood(plan: ChannelFit) -> str:
 
 def error_unit(plan: ChannelFit, /) -> str:
     """What the expected error is, in words."""
-    unit = COSTS[cost_word(plan.column.levels, plan.options.cost)]
+    unit = COSTS[cost_word(plan.column.levels, plan.options.cost)] + ", of the levels as merged" * (plan.merged[0] > 0)
     return f"{unit}, a mean over the secrets, each with the same weight" if _is_even(plan) else unit
 
 
