@@ -253,8 +253,8 @@ class Fields:
     processed: Annotated[Mapping[str, Mapping[str, Any]], _Json(dict[str, _PROCESSED]), Since(4)] = field(
         default_factory=dict
     )
-    """What was done to the noisy values of a column, at no cost: "round", whether they were rounded to integers, then
-    "clip", the bounds to which they were clipped, or None."""
+    """What was done to the noisy values of a column, at no cost to the guarantee: "round", whether they were rounded to
+    integers, then "clip", the bounds to which they were clipped, or None."""
     table: Annotated[WholeTable | None, _Json(WholeTable), Since(6)] = None
     """How a whole table was released column by column, and what was measured of it."""
     rarest: Annotated[_Count | None, Since(6)] = None

@@ -240,6 +240,16 @@ CAUTIONS: Mapping[str, Sentence] = {
         hint="Give Layout(clip=...) the bounds of the values before the noise, or leave it out.",
         reason="clip",
     ),
+    "after-rounding": measured(
+        "VALUES THAT ARE NO WHOLE NUMBERS ARE ROUNDED TO INTEGERS in {columns}: over the rows that the plan was made "
+        "from, this alone moves them by more than half the error of the noise, on average. The error that is printed "
+        "here is the one before that; up to 0.5 is added to it. Where the values span only a few integers, hardly "
+        "anything of them is left.",
+        warning="rounding to integers alone moves the values of {columns} by {away:.3g} on average, and the mean error "
+        "without it is {error:.3g}: up to 0.5 is added, and plan and certificate have the error before rounding",
+        hint="Leave out Layout(round=True), or make whole numbers of these columns first, as percent of shares.",
+        reason="round",
+    ),
 }
 """Sentences that warn of a release, in the order in which they are shown; with the words of the warning, where one is
 given when the plan is made."""
@@ -668,7 +678,7 @@ SENTENCES: Mapping[str, Sentence] = {
         "These columns hold dates, which were read as days since 1970-01-01: {names}. Their scales, errors and bounds "
         "are in days.",
     ),
-    "after": done("After the noise, at no cost: {done}."),
+    "after": done("After the noise, at no cost to the guarantee: {done}."),
     "frequencies": done("Frequencies are counts divided by the public number of values."),
     "quotient": done(
         "A mean is the noisy sum divided by the noisy count. It is not right on average, has no scale, and is missing "

@@ -248,15 +248,23 @@ def _noise_text(certificate: Fields) -> str:
     scales = ", ".join(f"{shown(name)}: {symbol} = {scale_text(certificate, name)}" for name in certificate.scales)
     errors = ", ".join(f"{shown(name)} {error:.4g}" for name, error in certificate.expected_error.items())
     of = f"error{' of the values as clipped' * bool(certificate.facts.clipped)}"
-    if clipped := any(is_clipped_after(certificate, name) for name in certificate.scales):
-        of = "noise before values were clipped to bounds, which may move them further"
-    of = "noise" if certificate.facts.replaced and not clipped else of
+    of = "noise" if certificate.facts.replaced else of
+    moved = ["rounded to integers"] * any(is_rounded_far(certificate, name) for name in certificate.scales)
+    moved += ["clipped to bounds"] * any(is_clipped_after(certificate, name) for name in certificate.scales)
+    if moved:
+        of = f"noise before values were {' and '.join(moved)}, which may move them further"
     return f"{certificate.noise}, {scales}; mean absolute {of} {errors}"
 
 
 def is_clipped_after(certificate: Fields, name: str, /) -> bool:
     """Whether noisy values of a column were clipped: its error is then that of the noise alone."""
     return certificate.processed.get(name, {}).get("clip") is not None
+
+
+def is_rounded_far(certificate: Fields, name: str, /) -> bool:
+    """Whether noisy values of a column were rounded to integers where this alone moves those of some column far."""
+    rounded: bool = certificate.processed.get(name, {}).get("round", False)
+    return rounded and bool(of_keys(certificate.statements, {"after-rounding"}))
 
 
 def scale_text(certificate: Fields, name: str, /) -> str:

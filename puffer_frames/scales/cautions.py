@@ -137,6 +137,13 @@ def beyond_bounds(summary: Summary, bounds: Bounds, /) -> tuple[float, float]:
     return rows / int(counts.sum()), float(counts @ away) / rows if rows else 0.0
 
 
+def moved_by_rounding(summary: Summary, /) -> float:
+    """By how much the values are moved to their nearest integers, on average, and at least."""
+    values, counts = _pooled(summary.at_middles())
+    away = np.maximum(np.abs(values - np.rint(values)) - summary.radius, 0.0)
+    return float(counts @ away) / int(counts.sum())
+
+
 def moved_text(share: float | None, /) -> str:
     """What a plan says of the values beyond a domain."""
     most = "" if share is None else f", in at most {math.ceil(1e4 * share) / 100:g} % of the rows"

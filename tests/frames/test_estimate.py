@@ -1,6 +1,7 @@
 """Estimates from released frames of every kind, and from what became of them."""
 
 import math
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -29,6 +30,7 @@ from puffer_frames import (
     read_certificate,
     write_parquet,
 )
+from puffer_frames.certificates.report.page import _OF_NOISE
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, UncoveredFrameError
 from puffer_frames.verbs.estimating.estimated import Estimate
 from puffer_frames.verbs.estimating.laws import Unfolding
@@ -181,6 +183,18 @@ def test_intervals_of_quantiles_near_their_refusal():
         held.append((low <= truth) & (truth <= high))
     assert len(held) > 20
     assert np.mean(held, axis=0).min() > 0.9
+
+
+def test_what_the_page_says_of_wide_columns_works():
+    """It printed support=1 for every column of numbers: an error beyond 1,024 values, whose hint was support=1."""
+    frame = PEOPLE.assign(X=np.random.default_rng(9).gamma(6, 500, ROWS).round())
+    figures = estimate(frame.puffer.privatize(secret="group", public="X", epsilon=1.0))
+    printed = re.findall(r"\.((?:quantile|histogram)\([^)]*\))", _OF_NOISE)
+    assert len(printed) == 2
+    for call in printed:
+        assert eval(f"figures.{call}", {"figures": figures}).value is not None
+    with pytest.raises(ArgumentError, match=r"more than 1,024 points[\s\S]*Leave it out"):
+        figures.quantile("X", 0.5, support=1)
 
 
 def test_quantiles_and_histograms():

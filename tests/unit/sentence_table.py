@@ -263,6 +263,7 @@ TABLE = {
     "remap-shares": lambda c, name: c.get("mechanism") == "remap" and name not in WELL_REMAPPED,
     "remap-means": lambda c, name: name == "columns, remap",
     "after-bounds": lambda c, name: name == "columns, remap",
+    "after-rounding": lambda c, name: False,
     "refuted": lambda c, name: name == "release, refuted theorem",
     "all-rows": lambda c, name: all_rows(c) and by_law(c) and summed(c),
     "equal-rows": lambda c, name: all_rows(c) and not by_law(c),

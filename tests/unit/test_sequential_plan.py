@@ -345,7 +345,9 @@ def test_what_is_far_from_epsilon_is_refused(people):
         assert "table-exceeds" in certificate.warnings
         assert "table-beyond" not in certificate.warnings
         patch.setattr(fitted.HeldOut, "shown", 0.0)
-        assert "and one above 0.732 of more than epsilon." in " ".join(str(certificate_of(bold.release(people))).split())
+        assert "and one above 0.732 of more than epsilon." in " ".join(
+            str(certificate_of(bold.release(people))).split()
+        )
         assert "TOLD MORE than that\n" in str(certificate)
 
 

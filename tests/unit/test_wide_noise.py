@@ -3,6 +3,7 @@
 import json
 import warnings
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -574,6 +575,27 @@ def test_bounds_after_the_noise_that_values_lie_beyond_are_warned_of():
     assert "clip" not in found
     said = " ".join(str(certificate_of(released)).split())
     assert "mean absolute noise before values were clipped" in said
+
+
+@pytest.mark.parametrize("mechanism", [Noise(), Noise(remap=True)])
+def test_rounding_that_leaves_nothing_of_a_column_is_warned_of(mechanism, tmp_path):
+    """Shares became 0 and 1: an error of 0.3, where a constant has 0.1, and the certificate said 0.03."""
+    share = (np.random.default_rng(21).beta(4, 9, ROWS) + 0.01 * (GROUP == "a")).round(3).clip(0, 1)
+    frame = PEOPLE.assign(share=share)
+    asked = {"secret": "group", "public": "share", "epsilon": 5.0, "mechanism": mechanism}
+    released, found = warned(lambda: frame.puffer.privatize(layout=Layout(round=True), **asked))
+    assert f"by {np.abs(share - share.round()).mean():.3g} on average" in str(found["round"])
+    certificate = certificate_of(released)
+    assert certificate.warnings == ("after-rounding",)
+    assert "noise before values were rounded to integers, which may" in " ".join(str(certificate).split())
+    assert "at no cost to the guarantee: rounded to integers." in " ".join(str(certificate).split())
+    certificate.report(tmp_path / "page.html")
+    assert f"{certificate.expected_error['share']:.4g} (before rounding)" in (tmp_path / "page.html").read_text()
+    assert 2 * certificate.expected_error["share"] < (released["share"] - share).abs().mean()
+    for public, layout in (("share", Layout()), ("score", Layout(round=True))):
+        released, found = warned(partial(frame.puffer.privatize, layout=layout, **asked | {"public": public}))
+        assert "round" not in found
+        assert "before values" not in str(certificate_of(released))
 
 
 def test_which_constant_is_said():

@@ -8,7 +8,14 @@ from collections.abc import Mapping, Sequence
 from puffer_frames.certificates.fields import Fields, WholeTable
 from puffer_frames.certificates.report.words import claim
 from puffer_frames.certificates.statement import of_given
-from puffer_frames.certificates.text import channel_texts, headline, is_clipped_after, on_own_range, scale_text
+from puffer_frames.certificates.text import (
+    channel_texts,
+    headline,
+    is_clipped_after,
+    is_rounded_far,
+    on_own_range,
+    scale_text,
+)
 from puffer_frames.numbers.presentation import (
     EMPTY,
     Bar,
@@ -88,7 +95,8 @@ def _noisy(certificate: Fields, name: str) -> tuple[str, ...]:
     scale = certificate.scales[name]
     found = certificate.estimated.get(name)
     of_noise = bool(certificate.facts.replaced) or is_clipped_after(certificate, name)
-    error = f"{certificate.expected_error[name]:.4g}" + " (of the noise)" * of_noise
+    of = " (before rounding)" if is_rounded_far(certificate, name) else " (of the noise)" * of_noise
+    error = f"{certificate.expected_error[name]:.4g}{of}"
     done = f"{certificate.noise} noise" if scale else "no noise was added"
     beside = [EMPTY, EMPTY] if found is None else found.texts
     return (shown(name), done, scale_text(certificate, name), error, *beside)

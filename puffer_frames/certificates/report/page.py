@@ -547,8 +547,8 @@ def _open(certificate: Fields) -> list[str]:
 
 
 _OF_NOISE = (
-    'figures.mean("X", by="GROUP"), .var("X"), .corr("X", "Y"), .regress("Y", on=["X"]), .quantile("X", 0.5, '
-    'support=1), .histogram("X", bins=10, support=1) or .value_counts("LABEL")'
+    'figures.mean("X", by="GROUP"), .var("X"), .corr("X", "Y"), .regress("Y", on=["X"]), .quantile("X", 0.5), '
+    '.histogram("X", bins=10) or .value_counts("LABEL")'
 )
 _OF_LABELS = 'figures.mean("X", by="GROUP"), .regress("Y", on=["X"]) or .value_counts("LABEL")'
 

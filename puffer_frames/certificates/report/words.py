@@ -159,9 +159,10 @@ REPORT_SENTENCES: Mapping[str, Sentence] = {
         "standard errors and intervals.",
     ),
     "use-support": technical(
-        "support=1 is for whole numbers. Where their range is known too, say support=range(LOWEST, HIGHEST + 1): "
-        "without it figures reach beyond the ends of the range. Where many rows share a few values, as 40 hours "
-        "a week, intervals of histograms and quantiles hold less often than they say.",
+        "Quantiles and histograms of whole numbers take support=1 where the released values span at most 1,024: say "
+        '.quantile("X", 0.5, support=1). Where their range is known too, and holds at most as many, say '
+        "support=range(LOWEST, HIGHEST + 1): without it figures reach beyond the ends of the range. Where many rows "
+        "share a few values, as 40 hours a week, intervals of histograms and quantiles hold less often than they say.",
     ),
     "use-call-table": technical(
         'In Python, from a Parquet file: figures = puffer_frames.estimate(pandas.read_parquet("FILE"), '

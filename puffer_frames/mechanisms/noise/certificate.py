@@ -381,6 +381,8 @@ def _of_little_use(facts: ReleaseFacts) -> Iterator[Statement]:
             yield say(key, columns=shown_names(found), rows=rows)
     if beyond := plan.moved_beyond(facts.release.asked.bounds):
         yield say("after-bounds", columns=shown_names(beyond))
+    if facts.release.asked.to_integers and (rounded := plan.moved_by_rounding()):
+        yield say("after-rounding", columns=shown_names(rounded))
 
 
 def _on_own_range(facts: ReleaseFacts, name: str) -> str:

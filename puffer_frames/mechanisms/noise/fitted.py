@@ -30,6 +30,7 @@ from puffer_frames.priors.summary import Level, Summary
 from puffer_frames.scales.cautions import (
     MOVED,
     beyond_bounds,
+    moved_by_rounding,
     warn_of_few_rows,
     warn_of_marks,
     warn_of_texts,
@@ -298,6 +299,12 @@ class NoiseFit(Fitted[RowsSeen]):
         """Columns with many values beyond the bounds that noisy ones are clipped to: their share, and how far."""
         found = {name: beyond_bounds(self.summaries[name], bounds[name]) for name in self.scales if name in bounds}
         return {name: one for name, one in found.items() if one[0] > MOVED}
+
+    def moved_by_rounding(self) -> dict[str, float]:
+        """Columns that rounding to integers alone moves by more than half the error of the noise: by how much."""
+        # where rounding leaves one value of a column that the noise does not drown, it moves as far as a constant
+        found = {name: moved_by_rounding(self.summaries[name]) for name in self.scales}
+        return {name: away for name, away in found.items() if away > self.expected_error[name] / 2}
 
     def useless_columns(self) -> list[str]:
         """Columns that a constant is nearer to than their noise; of strata, in each of them and over all rows."""

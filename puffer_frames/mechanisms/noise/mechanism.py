@@ -278,7 +278,7 @@ class FittedNoise(NoiseFit):
     def check_asked(self, asked: RowsRequest, /) -> None:
         """Raise ArgumentError for words of `publish`: the certificate of noise says what may be said.
 
-        Warns of bounds after the noise that raw values lie beyond.
+        Warns of bounds after the noise that raw values lie beyond, and of rounding that moves them far.
         """
         if asked.publish:
             raise ArgumentError(
@@ -286,6 +286,8 @@ class FittedNoise(NoiseFit):
             )
         for name, (share, away) in self.moved_beyond(asked.bounds).items():
             warn_of("after-bounds", (name,), share=share, away=away)
+        for name, away in self.moved_by_rounding().items() if asked.to_integers else ():
+            warn_of("after-rounding", (name,), away=away, error=self.expected_error[name])
 
     def originals(self, rows: CompleteRows, /) -> Mapping[str, FloatArray] | None:
         """The values of each column before the noise, as the noise is added to them."""

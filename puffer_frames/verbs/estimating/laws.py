@@ -493,7 +493,8 @@ def _bad_support(got: str) -> ArgumentError:
         "support",
         rule=f"the step of which values are multiples, or at most {MOST_POINTS:,} values that there may be",
         got=got,
-        hint="Write support=1 for whole numbers, support=range(LOWEST, HIGHEST + 1) where their range is known too.",
+        hint="Write support=1 for whole numbers, support=range(LOWEST, HIGHEST + 1) where their range is known too. "
+        f"Leave it out where these are more than {MOST_POINTS:,}.",
     )
 
 

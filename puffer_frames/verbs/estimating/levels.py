@@ -104,7 +104,7 @@ def counts_of_levels(columns: ReleasedColumns, names: Sequence[str], /, *, popul
             f"the column {name!r}",
             rule="of labels, or released through a channel",
             got="one of noisy numbers",
-            hint="Write .histogram(column, bins), with support=1 for whole numbers.",
+            hint="Write .histogram(column, bins).",
         )
     found = certificate.channels.get(name)
     together = tuple((found or {}).get("columns", (name,)))
