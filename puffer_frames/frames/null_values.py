@@ -173,13 +173,46 @@ class Dropped:
     def warn(self, *, public: Collection[str]) -> None:
         """Warn of many."""
         if self.is_much:
-            what = f"Leave {self.column!r} out, or fill" if self.column in public else "Fill"
+            what, level = "Fill", ""
+            if self.column in public:  # "level" is refused for a secret and for given columns
+                what = f"Leave {self.column!r} out, or fill" if len(public) > 1 else what
+                level = ' nulls="level" keeps the rows of columns of labels, and of whole tables '
+                level += '(mechanism="sequential").'
             warn(
                 SuspectValuesWarning(
                     "the frame",
                     f"has missing values: {self.text}",
-                    hint=f'{what} in what is missing. nulls="level" keeps the rows of columns of labels, and of whole '
-                    'tables (mechanism="sequential"). Who is left out may depend on the secret.',
+                    hint=f"{what} in what is missing.{level} Who is left out may depend on the secret.",
+                )
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampled:
+    """Rows that are left out, for their unit has more than are used."""
+
+    rows: int
+    of: int
+    """How many complete rows there are."""
+    unit: str
+    most: int
+    """How many of each unit are used."""
+
+    @property
+    def text(self) -> str:
+        """How many, and of which units."""
+        share = f"{self.rows:,} of {self.of:,} rows ({100 * self.rows / self.of:.3g} %)"
+        return f"{share} are left out, for at most {self.most:,} of one {shown(self.unit)} are used"
+
+    def warn(self) -> None:
+        """Warn of many."""
+        if self.rows > _MUCH * self.of:
+            warn(
+                SuspectValuesWarning(
+                    f"the unit column {self.unit!r}",
+                    f"has more rows of some units than are used: {self.text}",
+                    hint="Declare more rows per unit in Unit(most=...), which takes more noise, or have one row of "
+                    "each unit with a summary of its rows.",
                 )
             )
 

@@ -23,7 +23,7 @@ from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import by_column, check_pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import OTHER, JointCounts, Summary, labelled, of_levels
-from puffer_frames.scales.cautions import warn_of_one_stratum, warn_of_width
+from puffer_frames.scales.cautions import warn_of_merged, warn_of_width
 from puffer_frames.scales.strata import Stratum
 
 
@@ -344,11 +344,14 @@ def with_merged(request: Request, frame: NativeFrame, table: Table, /) -> tuple[
     merged = _merged(rows, minimum=request.given.minimum)
     if not merged:
         return request, frame, table
-    if len(merged) == len(rows):
-        warn_of_one_stratum(request.given_columns, strata=len(rows), minimum=request.given.minimum)
     label = OTHER
     while any(set(z) == {label} for z in rows if z not in merged):
         label += " (merged)"
+    sizes = {
+        own: [sum(part.rows_per_secret.values()) for z, part in parts.items() if (z in merged) == own]
+        for own in (True, False)
+    }
+    warn_of_merged(request.given_columns, sizes, label=label, minimum=request.given.minimum)
     changed = merged_frame(frame, request.given_columns, merged, label=label)
     return replace(request, merged=merged, merged_as=label), changed, open_table(changed)
 
