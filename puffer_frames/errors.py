@@ -250,9 +250,10 @@ class WeakGuaranteeWarning(PufferWarning):
 class SuspectValuesWarning(PufferWarning):
     """A column seems to hold something else than its values say: numbers as text, codes for missing values.
 
-    Or values beyond a domain, or that a plan does not know, in more than 1 % of the rows; or given columns of which
-    merged strata leave one label; or a table that is itself a release; or a CSV file with another mark than a comma
-    between its fields, which was not asked for.
+    Or values beyond a domain, or that a plan does not know, in more than 1 % of the rows; or more than 5 % of the rows
+    that are left out; or given columns of which more than a tenth of the rows get the label of merged strata; or a
+    table that is itself a release; or a CSV file with another mark than a comma between its fields, which was not
+    asked for.
     """
 
     def __init__(self, what: str, found: str, /, *, hint: str) -> None:

@@ -179,12 +179,42 @@ class Dropped:
         if self.is_much:
             hint = f'Fill in what is missing in {self.column!r}, as with "unknown".'
             if self.column in public:
-                hint = f"Leave {self.column!r} out, or fill in what is missing."
+                hint = f"{f'Leave {self.column!r} out, or fill' if len(public) > 1 else 'Fill'} in what is missing."
                 hint += (
                     ' nulls="level" keeps the rows of columns of labels, and of whole tables (mechanism="sequential").'
                 )
             hint += " Who is left out may depend on the secret."
             warn(SuspectValuesWarning("the frame", f"has missing values: {self.text}", hint=hint))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampled:
+    """Rows that are left out, for their unit has more than are used."""
+
+    rows: int
+    of: int
+    """How many complete rows there are."""
+    unit: str
+    most: int
+    """How many of each unit are used."""
+
+    @property
+    def text(self) -> str:
+        """How many, and of which units."""
+        share = f"{self.rows:,} of {self.of:,} rows ({100 * self.rows / self.of:.3g} %)"
+        return f"{share} are left out, for at most {self.most:,} of one {shown(self.unit)} are used"
+
+    def warn(self) -> None:
+        """Warn of many."""
+        if self.rows > _MUCH * self.of:
+            warn(
+                SuspectValuesWarning(
+                    f"the unit column {self.unit!r}",
+                    f"has more rows of some units than are used: {self.text}",
+                    hint="Declare more rows per unit in Unit(most=...), which takes more noise, or have one row of "
+                    "each unit with a summary of its rows.",
+                )
+            )
 
 
 def dropped_rows(frame: NativeFrame, columns: Collection[str], /) -> Dropped | None:

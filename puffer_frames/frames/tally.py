@@ -180,6 +180,8 @@ class CompleteRows(Protocol):
     nulls: str
     dates: Mapping[str, Any]
     """The public columns that hold dates, with their types: they are read as days, and released as dates again."""
+    beyond: tuple[int, int] = (0, 0)
+    """Rows that are left out, for their unit has more than are used, and how many there are with them."""
 
     def values_of(self, name: str, /) -> Values:
         """A public column of numbers."""

@@ -12,9 +12,9 @@ from typing import Any, TypeAlias, get_args
 from puffer_frames.errors import ArgumentError, ColumnTypeError
 from puffer_frames.frames.columns import NativeFrame, as_names, as_row_id
 from puffer_frames.frames.dates import bounds_in_days, day_of, to_dates
-from puffer_frames.frames.null_values import Code, Dropped, check_codes, dropped_rows, merged_frame, with_nulls
+from puffer_frames.frames.null_values import Code, Dropped, Sampled, check_codes, dropped_rows, merged_frame, with_nulls
 from puffer_frames.frames.roles import Roles, RowOrder
-from puffer_frames.frames.table import Table, is_frame, open_table
+from puffer_frames.frames.table import CompleteRows, Table, is_frame, open_table
 from puffer_frames.loss.engine import COMPOSED
 from puffer_frames.mechanisms.arguments import (
     CalibrateArguments,
@@ -330,6 +330,15 @@ class Request:
         found = dropped_rows(frame, self.read) if self.nulls == "drop" else None
         if found is not None:
             found.warn(public=self.public)
+        return found
+
+    def sampled(self, rows: CompleteRows, /) -> Sampled | None:
+        """The rows that are left out beyond those of a unit, with a warning of many."""
+        left_out, of = rows.beyond
+        if self.unit is None or self.unit.most is None or not left_out:
+            return None
+        found = Sampled(rows=left_out, of=of, unit=self.unit.column, most=self.unit.most)
+        found.warn()
         return found
 
     def counting(self, roles: Roles, /) -> Roles:

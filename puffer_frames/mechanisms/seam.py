@@ -30,7 +30,7 @@ from puffer_frames.errors import (
     RowOrderWarning,
 )
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.null_values import Dropped
+from puffer_frames.frames.null_values import Dropped, Sampled
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table
 from puffer_frames.loss.outcome import Verification, excess_text
@@ -198,6 +198,8 @@ class Reading(Generic[S]):
     """Counts of the rows."""
     dropped: Dropped | None = None
     """Rows that are not among them, for a value is missing."""
+    sampled: Sampled | None = None
+    """Rows that are not among them, for their unit has more than are used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

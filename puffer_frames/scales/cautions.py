@@ -34,6 +34,8 @@ rows exceed by chance; so many rows are looked at."""
 WIDEN = "Widen the domain to what anybody knows of the column."
 _TAIL, _FEWEST_VALUES = 0.01, 5
 """Share of the other rows that may lie far out, too; different values that the others have, at least."""
+_MERGED = 0.1
+"""There is a warning where a larger share of the rows has the label of merged strata."""
 _OTHER_SIGN = 20
 """The only value below 0, as -1 among incomes, is a code where the others are so many times as far from 0."""
 
@@ -196,14 +198,27 @@ def warn_of_strange(columns: Mapping[str, float], /) -> None:
     )
 
 
-def warn_of_one_stratum(given: Sequence[str], /, *, strata: int, minimum: int) -> None:
-    """Warn of given columns of which nothing is left."""
-    _suspect(
-        f"the given column{'s' * (len(given) > 1)} {', '.join(map(repr, given))}",
-        f"will say 'other' in all rows: all {strata:,} strata were merged, for too few had {minimum:,} rows "
-        "of each secret",
-        hint="Leave given out, take a smaller minimum, or merge rare secrets.",
-    )
+def warn_of_merged(given: Sequence[str], merged: Mapping[bool, Sequence[int]], /, *, label: str, minimum: int) -> None:
+    """Warn of given columns of which nothing is left, or little; `merged` are the rows of strata, merged and not."""
+    what = f"the given column{'s' * (len(given) > 1)} {', '.join(map(repr, given))}"
+    own, others = merged[True], merged[False]
+    strata, rows, of = len(own) + len(others), sum(own), sum(own) + sum(others)
+    if not others:
+        _suspect(
+            what,
+            f"will say 'other' in all rows: all {strata:,} strata were merged, for too few had {minimum:,} rows "
+            "of each secret",
+            hint="Leave given out, take a smaller minimum, or merge rare secrets.",
+        )
+    elif rows > _MERGED * of:
+        _suspect(
+            what,
+            f"will say {label!r} in {rows:,} of {of:,} rows ({100 * rows / of:.3g} %): {len(own):,} of {strata:,} "
+            f"strata are merged, since at least one of them has fewer than {minimum:,} rows of a secret; where small "
+            "ones are too few together, the smallest of the others join them",
+            hint="Give small strata the label of one that is like them yourself, before the release, or take a smaller "
+            "minimum.",
+        )
 
 
 def warn_of_values(name: str, found: Summary, /, *, whole: bool = True) -> bool:

@@ -21,9 +21,15 @@ from puffer_frames.mechanisms.channel import mechanism as channels
 from puffer_frames.mechanisms.channel.fitted import Seen, roles_of
 from puffer_frames.mechanisms.channel.options import SEEING, Channel
 from puffer_frames.mechanisms.noise import mechanism as noises
-from puffer_frames.mechanisms.noise.fitted import spread_of
 from puffer_frames.mechanisms.noise.options import Noise
-from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_labels, with_merged, with_tables, with_units
+from puffer_frames.mechanisms.noise.rows_seen import (
+    RowsSeen,
+    spread_of,
+    with_labels,
+    with_merged,
+    with_tables,
+    with_units,
+)
 from puffer_frames.mechanisms.request import Request, is_joint
 from puffer_frames.mechanisms.seam import ComparedRow, Spread
 from puffer_frames.mechanisms.sequential.options import Sequential

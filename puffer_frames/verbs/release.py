@@ -60,7 +60,7 @@ def fit(
             if asked is not None:
                 instead.check_asked(asked)
             mechanism, found, fitted = better, again, instead
-    return mechanism, replace(found, dropped=request.dropped(frame)), fitted
+    return mechanism, replace(found, dropped=request.dropped(frame), sampled=request.sampled(found.rows)), fitted
 
 
 def check_refinable(fitted: Fitted[Any], rows: CompleteRows, asked: RowsRequest, /) -> None:

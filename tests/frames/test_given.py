@@ -2,6 +2,7 @@
 
 import functools
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -332,3 +333,29 @@ def test_a_kept_and_a_given_column_that_tell_the_secret_together_are_released_as
     assert "From same and town, which are released as they are, sex can be told" in " ".join(
         str(certificate_of(released)).split()
     )
+
+
+def test_many_rows_of_merged_strata_are_said(tmp_path):
+    """A ward of 47 rows took one of 723 with it, the plan said "as they are", and nobody was told."""
+    rng = np.random.default_rng(19)
+    sex, small = rng.choice(["f", "m"], 1500), rng.random(1500) < 0.02
+    frame = pd.DataFrame({"sex": sex, "age": np.round(rng.normal(45, 12, 1500) + 3 * (sex == "m"))})
+    frame["ward"] = np.where(small, "icu", rng.choice(["medicine", "surgery"], 1500))
+    asked = {"secret": "sex", "public": "age", "epsilon": 1.0, "given": Strata("ward", merge=True)}
+    with pytest.warns(puffer_frames.SuspectValuesWarning) as told:
+        plan = puffer_frames.calibrate(frame, **asked)
+    released = plan.release(frame)
+    rows = int((released["ward"] == "other").sum())
+    assert rows > 700
+    share = f"in {rows} of 1,500 rows ({100 * rows / 1500:.3g} %): 2 of 3 strata are merged"
+    assert f"the given column 'ward' will say 'other' {share}" in str(told[0].message)
+    plan.save(tmp_path / "plan.json")
+    for each in (plan, puffer_frames.load_plan(tmp_path / "plan.json")):
+        text = " ".join(str(each).split())
+        assert f"ward, 2 strata are merged: {rows} of 1,500 rows" in text
+        assert "ward, released as they are" not in text
+    few = frame.assign(ward=np.select([small & (sex == "f"), small], ["icu", "er"], rng.choice(["a", "b"], 1500)))
+    asked["given"] = Strata("ward", minimum=5, merge=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", puffer_frames.SuspectValuesWarning)
+        assert ("other",) in puffer_frames.calibrate(few, **asked).strata

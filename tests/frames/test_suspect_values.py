@@ -294,6 +294,30 @@ def test_rows_that_are_left_out_for_a_missing_value(kind, mechanism, tmp_path):
     assert "106" not in str(puffer_frames.certificate_of(released))
 
 
+def test_hints_for_missing_values_can_be_followed():
+    """The only public column cannot be left out, and a secret or a given column has no level for what is missing."""
+    frame = pd.DataFrame({"sex": SEX, "age": AGE, "job": np.resize(["a", "b"], ROWS), "place": "x"})
+    gap = np.arange(ROWS) % 4 == 0
+    for column, public, given, leaves, level in [
+        ("age", ["age"], (), False, True),
+        ("age", ["age", "job"], (), True, True),
+        ("sex", ["age"], (), False, False),
+        ("place", ["age"], "place", False, False),
+    ]:
+        part = frame.assign(**{column: frame[column].where(~gap)})
+        with pytest.warns(SuspectValuesWarning, match="miss a value") as told:
+            puffer_frames.calibrate(part, secret="sex", public=public, given=given, epsilon=5.0, nulls="drop")
+        (hint,) = (str(one.message) for one in told if "miss a value" in str(one.message))
+        assert ("Leave" in hint, 'nulls="level"' in hint) == (leaves, level)
+
+
+def test_a_check_of_later_rows_says_how_many_are_left_out():
+    frame = pd.DataFrame({"sex": SEX, "x": AGE.astype(float)})
+    plan = puffer_frames.calibrate(frame, secret="sex", public="x", epsilon=5.0, nulls="drop")
+    with pytest.warns(SuspectValuesWarning, match="100 of 400 rows"):
+        plan.check(frame.assign(x=frame["x"].where(np.arange(ROWS) % 4 != 0)))
+
+
 def test_later_rows_that_a_plan_moves_to_its_range():
     """In another unit all values of a batch come out as one, and the rows lose nothing."""
     frame = pd.DataFrame({"sex": SEX, "age": AGE + (SEX == "m")})

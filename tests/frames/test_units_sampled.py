@@ -1,5 +1,8 @@
 """Units with more rows than are protected: some of their rows, chosen whatever they hold."""
 
+import re
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +10,7 @@ from conftest import build_frame, run, thinned
 
 import puffer_frames
 from puffer_frames import Layout, Noise, Unit, certificate_of
-from puffer_frames.errors import ArgumentError
+from puffer_frames.errors import ArgumentError, SuspectValuesWarning
 
 KINDS = ("pandas", "pandas-nullable", "pandas-pyarrow", "polars", "pyarrow")
 RNG = np.random.default_rng(5)
@@ -82,3 +85,25 @@ def test_releases_of_other_rows_of_a_unit_do_not_add_up():
     options = OPTIONS | {"unit": Unit("who", "any", 3, "sample")}
     any_rows = [puffer_frames.privatize(each, **options) for each in orders]  # noise for ranges, whichever rows
     assert puffer_frames.compose(any_rows).epsilon == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_rows_beyond_those_of_a_unit_are_said(kind, tmp_path):
+    """Of 1,278 rows 581 were left out, and nobody was told."""
+    frame, left_out = build_frame(kind, COLUMNS), int(np.maximum(SIZES - 3, 0).sum())
+    said = f"{left_out} of {WHO.size} rows ({100 * left_out / WHO.size:.3g} %) are left out, for at most 3 of one who"
+    with pytest.warns(SuspectValuesWarning, match=re.escape(said)):
+        plan = puffer_frames.calibrate(frame, **OPTIONS)
+    with pytest.warns(SuspectValuesWarning, match=re.escape(said)):
+        puffer_frames.privatize(frame, **OPTIONS)
+    assert said in " ".join(str(plan).split())
+    plan.save(tmp_path / "plan.json")
+    kept = puffer_frames.load_plan(tmp_path / "plan.json")
+    assert (kept.sampled, kept.identity()) == (plan.sampled, plan.identity())
+    with pytest.warns(SuspectValuesWarning, match=re.escape(said)):
+        released = run(kept.release(frame))
+    assert f"{left_out} of" not in str(certificate_of(released))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SuspectValuesWarning)
+        few = puffer_frames.calibrate(frame, **OPTIONS | {"unit": Unit("who", "independent", 7, "sample")})
+    assert "are left out, for at most 7" in " ".join(str(few).split())

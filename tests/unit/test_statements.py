@@ -71,7 +71,7 @@ def test_every_sentence_is_in_the_table_and_rendered():
     assert set(TABLE) | BY_MEASURE | TABLE_SENTENCES == set(SENTENCES)
     shown = {statement.key for name in CASES for statement in certificate_of_case(name).statements}
     # older files, more than 2,000 secrets, wider ranges, files, wide fits, strata of no use, channels whose tail is
-    # lost, many merged rows, rounded shares, shares behind randomised response, and whole tables: tested where these are
+    # lost, many merged rows, rounded shares, randomised response, and whole tables: tested where these are
     rare = {"absent-secrets", "few-rows-here", "observed-unknown", "range-exceeds", "from-file", "batches"}
     rare |= TABLE_SENTENCES | {"fit-left-out", "fit-decides", "fit-refuted", "useless-strata"}
     rare |= {"channel-tail", "channel-lost", "response-shares", "channel-much-merged", "after-rounding"}

@@ -393,9 +393,11 @@ class LocalTable(ABC):
             check_index(opened, layout.index)
         frame, dates = in_days(opened, roles.numbers)
         frame, lists = in_texts(frame, roles.coded)
-        frame = prepare(frame, roles, nulls=nulls)
+        frame, beyond = prepare(frame, roles, nulls=nulls), (0, 0)
         if roles.capped is not None and roles.capped[0] in frame.columns:  # a table of a belief may have no units
+            of = len(frame)
             frame = capped(frame, *roles.capped)
+            beyond = (of - len(frame), of)
         for name in roles.keep if layout is not None else ():
             check_depth(column(frame, name), name=name)
         if layout is not None:  # what is counted is what is released, whoever writes to the given frame meanwhile
@@ -412,6 +414,7 @@ class LocalTable(ABC):
             numbers=row_numbers(frame, roles),
             dates=dates,
             lists=lists,
+            beyond=beyond,
         )
 
     def read_units(self, asked: UnitColumns, /) -> UnitRows:
@@ -451,6 +454,7 @@ class LocalRows(CompleteRows):
     """Native dtypes of the columns of days that are dates in the table."""
     lists: Mapping[str, pl.DataType]
     """Dtypes of the columns of texts that are lists in the table."""
+    beyond: tuple[int, int] = (0, 0)
 
     def values_of(self, name: str, /) -> LocalValues:
         return LocalValues.of(self.frame, self.secrets, name)

@@ -13,7 +13,7 @@ from puffer_frames.certificates.build import warn_of_weakness
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.summary import check_few_levels, least_width, most_filled, width_for
 from puffer_frames.loss.outcome import Verification, excess_text
-from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, changed_by_constant, constants_of, spread_of
 from puffer_frames.mechanisms.request import Request, is_coupled, lacking, lean_entry, lean_request
 from puffer_frames.mechanisms.seam import FAR_MEAN, NEARLY, SHIFTED, ColumnError, Fitted, Shift, named_secrets, shift_of
 from puffer_frames.noise.channel import changed_share
@@ -25,7 +25,7 @@ from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.threads import one_blas_thread
 from puffer_frames.papers.catalogue import BOUNDED, JOINT, PUBLISHED_FOR
 from puffer_frames.priors.pairs import Pairs, by_column, check_pairs, pairs_within
-from puffer_frames.priors.prior import FloatArray, Prior, Secret
+from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Level, Summary
 from puffer_frames.scales.cautions import (
     MOVED,
@@ -40,8 +40,6 @@ from puffer_frames.scales.choice import Choice, require_noise
 from puffer_frames.scales.columns import ColumnRequest, check_several, choose_column, choose_columns
 from puffer_frames.scales.drift import protected_here
 from puffer_frames.scales.joint.columns import bounded_labels, choose_jointly
-from puffer_frames.scales.joint.coupled import prior_of
-from puffer_frames.scales.learned import Belief
 from puffer_frames.scales.remap import Followed, Remap
 from puffer_frames.scales.repeats import times
 from puffer_frames.scales.strata import StrataChoices, Stratum, largest
@@ -775,37 +773,3 @@ def _loss_of_strata(
             if most:
                 worst = max(worst, math.log(most / least) if least else math.inf)
     return worst
-
-
-def changed_by_constant(empirical: Belief, rows: Mapping[Secret, int], /) -> float:
-    """The share of the labels of a column that its most frequent one in place of each changes."""
-    labels = np.concatenate([prior.means for prior in empirical.values()]).astype(int)
-    counts = np.bincount(labels, np.concatenate([prior.weights * rows[secret] for secret, prior in empirical.items()]))
-    return 1 - float(np.max(counts) / np.sum(counts))
-
-
-def constants_of(part: RowsSeen, secrets: Sequence[Secret], /, *, request: Request) -> dict[str, float]:
-    """The error of one constant in place of the values of some secrets of a stratum, per column."""
-    found = {}
-    for name in request.public:
-        joint = part.joint if name in request.labels else None
-        if joint is not None:
-            law = {secret: prior_of(joint.counts[secret], joint.columns.index(name)) for secret in secrets}
-        else:
-            law = {secret: Prior.empirical(*part.summaries[name].counts[secret]) for secret in secrets}
-        rows = {secret: prior.levels[1] for secret, prior in law.items()}
-        found[name] = spread_of(law, rows)[1] if joint is None else changed_by_constant(law, rows)
-    return found
-
-
-def spread_of(empirical: Belief, rows: Mapping[Secret, int], /) -> tuple[float, float]:
-    """Standard deviation of a column, and the mean error of its median in place of every value."""
-    values = np.concatenate([prior.means for prior in empirical.values()])
-    weights = np.concatenate([prior.weights * rows[secret] for secret, prior in empirical.items()])
-    order = np.argsort(values, kind="stable")
-    values, weights = values[order], weights[order] / weights.sum()
-    median = values[min(int(np.searchsorted(np.cumsum(weights), 0.5)), values.size - 1)]
-    unit = float(np.abs(values - median).max()) or 1.0  # squares of huge and tiny values stay in range
-    away = (values - median) / unit
-    variance = float(weights @ away**2) - float(weights @ away) ** 2
-    return unit * max(variance, 0.0) ** 0.5, unit * float(weights @ np.abs(away))

@@ -21,9 +21,11 @@ from puffer_frames.mechanisms.request import Found, Request, is_joint, with_othe
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import by_column, check_pairs
-from puffer_frames.priors.prior import Secret
+from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.priors.summary import OTHER, JointCounts, Summary, labelled, of_levels
-from puffer_frames.scales.cautions import warn_of_one_stratum, warn_of_width
+from puffer_frames.scales.cautions import warn_of_merged, warn_of_width
+from puffer_frames.scales.joint.coupled import prior_of
+from puffer_frames.scales.learned import Belief
 from puffer_frames.scales.strata import Stratum
 
 
@@ -344,11 +346,14 @@ def with_merged(request: Request, frame: NativeFrame, table: Table, /) -> tuple[
     merged = _merged(rows, minimum=request.given.minimum)
     if not merged:
         return request, frame, table
-    if len(merged) == len(rows):
-        warn_of_one_stratum(request.given_columns, strata=len(rows), minimum=request.given.minimum)
     label = OTHER
     while any(set(z) == {label} for z in rows if z not in merged):
         label += " (merged)"
+    sizes = {
+        own: [sum(part.rows_per_secret.values()) for z, part in parts.items() if (z in merged) == own]
+        for own in (True, False)
+    }
+    warn_of_merged(request.given_columns, sizes, label=label, minimum=request.given.minimum)
     changed = merged_frame(frame, request.given_columns, merged, label=label)
     return replace(request, merged=merged, merged_as=label), changed, open_table(changed)
 
@@ -382,3 +387,37 @@ def _counted(frame: NativeFrame, request: Request) -> Found:
     if len(request.public) > 1:
         return rows.joint_counts(request.domain, {})
     return rows.summaries(request.domain)[request.public[0]]
+
+
+def changed_by_constant(empirical: Belief, rows: Mapping[Secret, int], /) -> float:
+    """The share of the labels of a column that its most frequent one in place of each changes."""
+    labels = np.concatenate([prior.means for prior in empirical.values()]).astype(int)
+    counts = np.bincount(labels, np.concatenate([prior.weights * rows[secret] for secret, prior in empirical.items()]))
+    return 1 - float(np.max(counts) / np.sum(counts))
+
+
+def constants_of(part: RowsSeen, secrets: Sequence[Secret], /, *, request: Request) -> dict[str, float]:
+    """The error of one constant in place of the values of some secrets of a stratum, per column."""
+    found = {}
+    for name in request.public:
+        joint = part.joint if name in request.labels else None
+        if joint is not None:
+            law = {secret: prior_of(joint.counts[secret], joint.columns.index(name)) for secret in secrets}
+        else:
+            law = {secret: Prior.empirical(*part.summaries[name].counts[secret]) for secret in secrets}
+        rows = {secret: prior.levels[1] for secret, prior in law.items()}
+        found[name] = spread_of(law, rows)[1] if joint is None else changed_by_constant(law, rows)
+    return found
+
+
+def spread_of(empirical: Belief, rows: Mapping[Secret, int], /) -> tuple[float, float]:
+    """Standard deviation of a column, and the mean error of its median in place of every value."""
+    values = np.concatenate([prior.means for prior in empirical.values()])
+    weights = np.concatenate([prior.weights * rows[secret] for secret, prior in empirical.items()])
+    order = np.argsort(values, kind="stable")
+    values, weights = values[order], weights[order] / weights.sum()
+    median = values[min(int(np.searchsorted(np.cumsum(weights), 0.5)), values.size - 1)]
+    unit = float(np.abs(values - median).max()) or 1.0  # squares of huge and tiny values stay in range
+    away = (values - median) / unit
+    variance = float(weights @ away**2) - float(weights @ away) ** 2
+    return unit * max(variance, 0.0) ** 0.5, unit * float(weights @ np.abs(away))

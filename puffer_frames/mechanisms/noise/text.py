@@ -6,7 +6,8 @@ import math
 
 from puffer_frames.loss.outcome import Verification, measured_text
 from puffer_frames.mechanisms.noise.drift import target_of
-from puffer_frames.mechanisms.noise.fitted import NoiseFit, spread_of
+from puffer_frames.mechanisms.noise.fitted import NoiseFit
+from puffer_frames.mechanisms.noise.rows_seen import spread_of
 from puffer_frames.mechanisms.seam import PlanFigures, loose_text, rows_text
 from puffer_frames.noise.channel import changed_share
 from puffer_frames.numbers.arguments import Target
@@ -31,11 +32,16 @@ _MOST_SHOWN = 30
 
 def strata_rows(plan: NoiseFit, strata: StrataChoices, /) -> Rows:
     """Labels and texts, in order."""
-    given = shown_names(strata.given)
+    given, how = shown_names(strata.given), "released as they are"
+    if merged := plan.request.merged:
+        label = plan.request.merged_as
+        own, of = strata.rows[(label,) * len(strata.given)], sum(strata.rows.values())
+        how = f"{len(merged):,} strata are merged: {own:,} of {of:,} rows ({100 * own / of:.3g} %) say {label!r}"
+        how += ", the others are released as they are"
     lacking = "any amount: some stratum lacks a secret"
     alone = lacking if math.isinf(strata.alone) else f"pure loss {upper_text(strata.alone)}"
     rows = [
-        ("given", f"{given}, released as they are; the guarantee is beyond what they tell by themselves ({alone})"),
+        ("given", f"{given}, {how}; the guarantee is beyond what they tell by themselves ({alone})"),
         ("strata", _table(plan, strata)),
     ]
     if strata.small:

@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
 from puffer_frames.certificates.version import __version__
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PlanFileError
-from puffer_frames.frames.null_values import Dropped
+from puffer_frames.frames.null_values import Dropped, Sampled
 from puffer_frames.frames.stamps.whole_file import replacing
 from puffer_frames.loss.outcome import Bracket, Verification
 from puffer_frames.mechanisms import registry
@@ -82,6 +82,7 @@ RECORDS: tuple[type, ...] = (
     Replacement,
     Compared,
     Dropped,
+    Sampled,
 )
 """Every dataclass that a plan can hold beside its mechanism's own; `Prior` and `Theorem` have a form of their own."""
 

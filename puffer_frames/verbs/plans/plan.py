@@ -13,7 +13,7 @@ from puffer_frames.certificates.published import check_path
 from puffer_frames.errors import CalibrationError, PlanFileError, PriorError, PufferError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.files import write_text
-from puffer_frames.frames.null_values import Dropped, codes_text
+from puffer_frames.frames.null_values import Dropped, Sampled, codes_text
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import Table, check_library, frame_of, library_of, open_table, small_frame
 from puffer_frames.loss.outcome import Verification
@@ -63,6 +63,8 @@ class Plan(Printed):
     """What another mechanism would cost, where that was compared."""
     dropped: Dropped | None = None
     """Rows that `nulls="drop"` left out."""
+    sampled: Sampled | None = None
+    """Rows that `Unit(over="sample")` left out."""
 
     @classmethod
     def of(cls, frame: NativeFrame, request: Request, /) -> Plan:
@@ -76,6 +78,7 @@ class Plan(Printed):
             kinds=kinds_of(found.table, found.request),
             compared=mechanism.compared(fitted, found.seen),
             dropped=found.dropped,
+            sampled=found.sampled,
         )
 
     def __getattr__(self, name: str) -> Any:
@@ -214,6 +217,8 @@ class Plan(Printed):
             raise drifted(batch, fitted.target, moved=moved, more="" if moved else more_rows(request, self.kinds))
         if batch is not None or self.dropped is not None:  # of a file nobody was warned, and here others may be missing
             request.dropped(frame)
+        if batch is not None or self.sampled is not None:
+            request.sampled(rows)
         if batch is not None:
             fitted.warn_of_others(seen, rows)
         counts = fitted.rows_of(seen)
@@ -279,9 +284,9 @@ class Plan(Printed):
 
         Notes
         -----
-        Nothing is released. Values that a release would move are warned of. The report holds exact statistics of the
-        rows and of the table of the plan: keep it private. **Cost**: the group-bys of a release, and an evaluation of
-        the loss per column and belief.
+        Nothing is released. Values that a release would move, and rows that it would leave out, are warned of. The
+        report holds exact statistics of the rows and of the table of the plan: keep it private. **Cost**: the group-bys
+        of a release, and an evaluation of the loss per column and belief.
 
         References
         ----------
@@ -304,6 +309,8 @@ class Plan(Printed):
             rows, seen = self._seen(table, roles, layout=None)
             found, same = fitted.findings(seen, rows), seen.checksum() == self.checksum
             if not same:
+                request.dropped(frame)
+                request.sampled(rows)
                 fitted.warn_of_others(seen, rows)
         except PufferError as error:
             return refused_by(error, library=library)
@@ -520,7 +527,7 @@ class Plan(Printed):
             plain = self._plain()
         except PlanFileError:  # a noise family of the user's own
             return hashlib.sha256(repr(self.fitted).encode()).hexdigest()
-        for name in ("library", "dropped"):
+        for name in ("library", "dropped", "sampled"):
             plain.pop(name, None)
         return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
@@ -579,8 +586,9 @@ class Plan(Printed):
         parts["left_out"] = tuple(dict.fromkeys((*self.left_out, *left_out)))
         if fitted.compares:
             parts["compared"] = self.compared
-        if self.dropped is not None:
-            parts["dropped"] = self.dropped
+        parts |= {
+            name: part for name, part in (("dropped", self.dropped), ("sampled", self.sampled)) if part is not None
+        }
         form = codec()
         return {TAG: fitted.tag, **{name: form.plain(part) for name, part in parts.items()}}
 
@@ -593,7 +601,7 @@ class Plan(Printed):
         title, rows = f"Plan: {columns}; epsilon = {plain(target.epsilon)}, {delta}", self.fitted.text(self.compared)
         private = "this plan holds exact statistics of every secret; publish the certificate only"
         after = {"keep private": private, "read as missing": codes_text(self.fitted.request.null_values)}
-        after["left out"] = "" if self.dropped is None else self.dropped.text
+        after["left out"] = "; ".join(each.text for each in (self.dropped, self.sampled) if each is not None)
         dates = [name for name in self.public if self.kinds.get(name) == "dates"]
         after["dates"] = f"{shown_names(dates)}: all figures are in days, since 1970-01-01" if dates else ""
         after["from a file"] = f"without {', '.join(self.left_out)}" if self.left_out else ""
@@ -605,7 +613,15 @@ class Plan(Printed):
 
 _MOST_NAMED = 20
 """Columns that the title names."""
-_PARTS = {"plan": Fitted, "checksum": str, "library": str, "kinds": Mapping, "left_out": tuple, "dropped": Dropped}
+_PARTS = {
+    "plan": Fitted,
+    "checksum": str,
+    "library": str,
+    "kinds": Mapping,
+    "left_out": tuple,
+    "dropped": Dropped,
+    "sampled": Sampled,
+}
 
 
 def _believed(found: Any, /) -> Plan:
