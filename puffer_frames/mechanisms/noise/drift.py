@@ -35,13 +35,12 @@ from puffer_frames.mechanisms.noise.fitted import (
     NoiseFit,
     as_columns,
     choices_of,
-    constants_of,
     factor_of,
     for_parts,
     kind_of_stratum,
     larger,
 )
-from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, constants_of
 from puffer_frames.mechanisms.request import Request, as_planned
 from puffer_frames.noise.column_noise import unknown_stratum
 from puffer_frames.noise.family import NoiseFamily
