@@ -226,7 +226,7 @@ def dropped_rows(frame: NativeFrame, columns: Collection[str], /) -> Dropped | N
     gaps = [nw.nth(p).is_null() | nw.nth(p).is_nan() if dtypes[p].is_float() else nw.nth(p).is_null() for p in places]
     if not gaps:
         return None
-    counted = [nw.any_horizontal(*gaps, ignore_nulls=True), *gaps]
+    counted = [reduce(or_, gaps), *gaps]
     asked = [gap.cast(nw.Int64).sum().alias(f"gap_{k}") for k, gap in enumerate(counted)]
     how: dict[str, Any] = {"engine": "streaming"} if isinstance(frame, pl.LazyFrame) else {}
     rows, incomplete, *missing = map(int, given.select(nw.len().alias("rows"), *asked).collect(**how).row(0))
