@@ -229,7 +229,8 @@ def dropped_rows(frame: NativeFrame, columns: Collection[str], /) -> Dropped | N
     counted = [reduce(or_, gaps), *gaps]
     asked = [gap.cast(nw.Int64).sum().alias(f"gap_{k}") for k, gap in enumerate(counted)]
     how: dict[str, Any] = {"engine": "streaming"} if isinstance(frame, pl.LazyFrame) else {}
-    rows, incomplete, *missing = map(int, given.select(nw.len().alias("rows"), *asked).collect(**how).row(0))
+    found = given.select(nw.len().alias("rows"), *asked).collect(**how).to_dict(as_series=False)
+    rows, incomplete, *missing = (int(number) for (number,) in found.values())
     most = max(range(len(read)), key=missing.__getitem__)
     return Dropped(rows=incomplete, of=rows, column=read[most], missing=missing[most]) if incomplete else None
 
