@@ -447,13 +447,10 @@ def edits():
     def unrelated(plan):
         plan["plan"]["kept"]["unrelated"] = [["age", "height"]]
 
-    def of_labels(plan):
-        plan["plan"]["kept"]["unrelated"] = [["town", "age"]]
-
     def releases(plan):
         plan["plan"]["request"]["repeats"]["releases"] = 2
 
-    edited = (share, unrelated, of_labels, releases, weights, cap, law, twice, source, edges, tree, rare, step, again)
+    edited = (share, unrelated, releases, weights, cap, law, twice, source, edges, tree, rare, step, again)
     edited += (sees, moves)
     found = [pytest.param(edit, id=edit.__name__) for edit in edited]
     for name, (way, value) in FIELDS.items():

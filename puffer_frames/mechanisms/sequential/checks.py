@@ -57,8 +57,7 @@ def check_table_plan(plan: TableFit, /) -> None:
         _check_step(step, plan, sizes[step.column])
     require(0 < plan.planned <= plan.rows, "more rows than there are")
     named = tuple(plan.kept.changed) == tuple(plan.kept.changed_of) == plan.names
-    numbers = {column.name for column in plan.columns if column.edges is not None}
-    named = named and {*chain(*plan.kept.unrelated)} <= numbers & {*plan.names}
+    named = named and {*chain(*plan.kept.unrelated)} <= {*plan.names}
     require(named, "changes of other columns")
     kept, each = plan.kept, [share for shares in plan.kept.changed_of.values() for share in shares]
     shares = [*kept.changed.values(), *each, kept.marginals, kept.pairs]
