@@ -122,9 +122,9 @@ CAUTIONS: Mapping[str, Sentence] = {
     ),
     "table-unrelated": measured(
         "CORRELATIONS ARE MOSTLY LOST between {pairs}: in one simulated release of the rows that the plan was made "
-        "from, less than half of what one column explains of the other (r squared, with labels eta squared) was left, or "
-        "the sign was another one. Correlations, slopes and counts of both together that are computed from the release "
-        "are far from those of the table.",
+        "from, less than half of what one column explains of the other (r squared, with labels eta squared) was left, "
+        "or the sign was another one. Correlations, slopes and counts of both together that are computed from the "
+        "release are far from those of the table.",
         warning="the correlation of {pairs} is mostly lost in a release: less than half of r squared (with labels, of "
         "eta squared) is left, or the sign is another one",
         hint="{hint} A correlation that the secret makes is hidden with it.",

@@ -181,7 +181,8 @@ def _explained(tables: Sequence[NDArray[np.integer]], values: FloatArray | None)
     """The root of what the levels of one column explain of another (eta squared), and what is left of it after.
 
     Labels are explained as a number for each level, 1 or 0: Goodman and Kruskal's tau. Eta squared is Kelley's, 0 on
-    average where nothing is explained, less two standard errors. What is left are the means of the groups after, projected on those before.
+    average where nothing is explained, less two standard errors. What is left: the means after, projected on those
+    before.
 
     - `tables`: Counts of the rows before and after, shape (levels of the one, levels of the other).
     - `values`: Numbers of the levels of the other; None of labels.

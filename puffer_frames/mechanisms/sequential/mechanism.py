@@ -370,8 +370,8 @@ def _useless(plan: TableFit) -> str:
 
 def _unrelated(plan: TableFit) -> str:
     return (
-        f"MOSTLY LOST BETWEEN {plan.unrelated_words}: in the simulated release less than half of r squared (with labels, "
-        "of eta squared) is left, or the sign is another one"
+        f"MOSTLY LOST BETWEEN {plan.unrelated_words}: in the simulated release less than half of r squared (of eta "
+        "squared, with labels) is left, or the sign is another one"
     )
 
 
