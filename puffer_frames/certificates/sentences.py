@@ -364,9 +364,9 @@ SENTENCES: Mapping[str, Sentence] = {
         "above {allowed}. {shown} Other attackers may do better.",
     ),
     "table-sizes": uncovered(
-        "What the sizes of secrets that no attack was tried on tell: this certificate says whether each has fewer than "
-        "20 rows, or at least 20, 100 or 1,000. A reader who knows all rows but one may learn the secret of that one "
-        "from it.",
+        "What the sizes of secrets that no attack was tried on tell: this certificate says whether {whose} has fewer "
+        "than 20 rows, or at least 20, 100 or 1,000{few}. A reader who knows all rows but one may learn the secret of "
+        "that one from it.",
     ),
     "table-changed": measured(
         "The shares of changed values (of numbers in cells: of those in another cell) are averages over rows that were "

@@ -216,13 +216,9 @@ def to_floats(
     floats = np.asarray(values.cast(nw.Float64).to_numpy(), dtype=np.float64)
     missing = int(counts[null | np.isnan(floats)].sum())
     if missing:
-        raise _bad(
-            role,
-            name,
-            "without nulls and NaN",
-            rows_text(missing) + " with one",
-            'Say nulls="drop" to leave those rows out; that a value is missing can itself reveal the secret.',
-        )
+        hint = 'Say nulls="drop" to leave those rows out; that a value is missing can itself reveal the secret.'
+        hint = NO_VALUE if role == "public" and missing == counts.sum() else hint
+        raise _bad(role, name, "without nulls and NaN", rows_text(missing) + " with one", hint)
     infinite = int(counts[np.isinf(floats)].sum())
     if infinite:
         got = rows_text(infinite) + " with an infinity"
@@ -242,9 +238,16 @@ def check_labelled(name: str, missing: int, /) -> None:
     check_no_nulls(f"the column {name!r}", missing, hint=hint)
 
 
-def check_no_nulls(what: str, missing: int, /, *, hint: str) -> None:
-    """Raise PriorError for so many rows without an entry."""
+NO_VALUE = (
+    "Leave the column out (name the others in public): no row has a value in it. A CSV file whose lines end in a comma "
+    "has such a column, with an empty name."
+)
+
+
+def check_no_nulls(what: str, missing: int, /, *, hint: str, rows: float = math.inf) -> None:
+    """Raise PriorError for so many rows without an entry; `rows`: of all, where that is known."""
     if missing:
+        hint = NO_VALUE if missing == rows and what.startswith("the public") else hint
         raise PriorError(what, rule="without nulls", got=f"{rows_text(missing)} with one", hint=hint)
 
 

@@ -225,6 +225,15 @@ def test_a_secret_with_a_mark_of_a_missing_value():
     ends(run("release", "in.csv", "out.csv", *CODED), 0, "'?' in")
 
 
+def test_lines_that_end_in_a_comma(tmp_path):
+    """The hint was to drop all rows."""
+    write("in.csv")
+    text = (tmp_path / "in.csv").read_text()
+    (tmp_path / "in.csv").write_text(text.replace("\n", ",\n"))
+    ends(run("plan", "in.csv", "plan.json", *ASKED[:2], "--epsilon", "1"), 4, "name the others in public")
+    assert run("plan", "in.csv", "plan.json", *ASKED).code == 0
+
+
 def test_public_codes_with_zeros():
     write("in.csv", age=["007", "12"] * (ROWS // 2))
     done = run("plan", "in.csv", "plan.json", *ASKED, "--allow-zero-noise")

@@ -175,10 +175,11 @@ def _measured(plan: TableFit, *, own: bool) -> Iterator[Statement]:
     allowed = f"{rounded_up(plan.allowed_auc, digits=3):g}"
     if plan.unattacked:
         yield say("table-few-attacked", **_unattacked(plan, own=own), allowed=allowed)
+    if plan.unattacked and own:
+        few = ", and that of fewer than two secrets enough rows could be held out" * bool(plan.options.holdout)
+        yield say("table-sizes", **{"whose": "each", "few": ""} if plan.held else {"whose": "the rarest", "few": few})
     if plan.held is None:
         return
-    if plan.unattacked and own:
-        yield say("table-sizes")
     if plan.is_exceeded:
         yield say("table-exceeds")
     elif plan.beyond:
@@ -417,7 +418,8 @@ def _larger_holdout(plan: TableFit, rows: int) -> float | None:
     """
     for share in np.arange(1, 11).tolist():
         held = min(share / 20, MOST_HELD / plan.rows)
-        enough = held * rows - 2 * math.sqrt(held * (1 - held) * rows) >= FEWEST_HELD
+        errors = 2 if share < 10 else 0.85  # no more can be held out than half: of 130 rows this does in 1 of 2 tables
+        enough = held * rows - errors * math.sqrt(held * (1 - held) * rows) >= FEWEST_HELD
         growth = math.sqrt(max(plan.planned / ((1 - held) * plan.rows), 1.0))
         planned = plan.worst_tail * growth <= REFUSED * plan.request.target.epsilon
         if share / 20 > plan.options.holdout and enough and planned:
