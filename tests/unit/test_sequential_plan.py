@@ -148,6 +148,9 @@ def test_its_certificate(plan, people, tmp_path):
     assert page.count("An exponent far above epsilon") == 1
     assert plan.check(people.head(500)).verdict == "covered"
     assert "under the network" in plan.check(people.head(500)).why
+    assert "has moved" not in plan.check(people).why + plan.check(people.head(500)).why
+    other = people.assign(pay=people["pay"] / 10, age=people["age"].clip(upper=50))  # another unit within the range
+    assert plan.check(other).why.endswith("the law of age, pay has moved by more than chance explains")
 
 
 def test_more_beliefs_are_lifted_for_when_asked(people):
@@ -448,10 +451,13 @@ def edits():
     def unrelated(plan):
         plan["plan"]["kept"]["unrelated"] = [["age", "height"]]
 
+    def rows(plan):
+        plan["plan"]["kept"]["counts"]["town"][0][0] += 1
+
     def releases(plan):
         plan["plan"]["request"]["repeats"]["releases"] = 2
 
-    edited = (share, unrelated, releases, weights, cap, law, twice, source, edges, tree, rare, step, again)
+    edited = (share, unrelated, rows, releases, weights, cap, law, twice, source, edges, tree, rare, step, again)
     edited += (sees, moves)
     found = [pytest.param(edit, id=edit.__name__) for edit in edited]
     for name, (way, value) in FIELDS.items():

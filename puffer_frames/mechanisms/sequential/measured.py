@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations, permutations
 from typing import cast
 
@@ -58,6 +58,8 @@ class Kept:
     """Mean total variation between the released and the true shares of the levels of a column."""
     pairs: float
     """The same of two columns together."""
+    counts: Mapping[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
+    """Rows of each secret with each level, per column; none in a file of an earlier version."""
     unrelated: tuple[tuple[str, str], ...] = ()
     """Each two columns whose correlation is clear, and hardly there after, or of the other sign; or strong, and its
     square less than half as large after."""
@@ -150,6 +152,7 @@ def kept_of(
         distance=distance,
         marginals=float(np.mean(ones)),
         pairs=float(np.mean(twos)) if twos else 0.0,
+        counts={name: tuple(map(tuple, rows.of((k,)).astype(int).tolist())) for k, name in enumerate(values)},
         unrelated=tuple(_unrelated(rows.codes, released, values, rows.sizes)),
     )
 

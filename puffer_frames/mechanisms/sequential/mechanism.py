@@ -20,7 +20,7 @@ from puffer_frames.frames.columns import NativeFrame, check_rows, not_found
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table, is_frame, library_of, open_table, small_frame
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.mechanisms.batch_report import REPLACED, Finding, finding, rows_found
+from puffer_frames.mechanisms.batch_report import REPLACED, Finding, drift_finding, finding, rows_found
 from puffer_frames.mechanisms.file_checks import check_columns, is_close, require
 from puffer_frames.mechanisms.request import Request, RowsRequest, lean_request
 from puffer_frames.mechanisms.seam import (
@@ -72,7 +72,7 @@ from puffer_frames.numbers.presentation import (
     shown,
     shown_names,
 )
-from puffer_frames.priors.prior import Secret
+from puffer_frames.priors.prior import IndexArray, Secret
 from puffer_frames.priors.summary import RARE
 from puffer_frames.scales.cautions import (
     MOVED,
@@ -576,7 +576,9 @@ class FittedTable(TableFit):
         return {name: seen.strange[name] / len(seen.codes) for name in of}
 
     def findings(self, seen: CodedRows, _: CompleteRows, /) -> list[Finding]:
-        """Rows of each secret, how likely the rows are under the network, and how many have values that it lacks."""
+        """Rows of each secret, how likely the rows are under the network, how far the law of each column has moved,
+        and how many have values that the plan lacks.
+        """
         self.measure(seen)
         numbers = {secret: k for k, secret in enumerate(self.rows_per_secret)}
         groups = np.array([numbers[secret] for secret in seen.secrets])[seen.groups]
@@ -589,7 +591,19 @@ class FittedTable(TableFit):
             if share
         ]
         found = rows_found(", ".join(self.request.secret), self.rows_per_secret, seen.rows_per_secret)
-        return [likely, *found, *other]
+        return [likely, *found, *self._drift(seen, groups), *other]
+
+    def _drift(self, seen: CodedRows, groups: IndexArray) -> Iterator[Finding]:
+        """How far the law of each drawn column given each secret is from the plan's, in its cells; nothing of a plan
+        from a file that lacks it.
+        """
+        for k, counts in enumerate(self.kept.counts.values()):
+            for s, (secret, known) in enumerate(zip(self.rows_per_secret, counts, strict=True)):
+                here = np.bincount(seen.codes[groups == s, k], minlength=len(known))
+                if here.any():
+                    places = np.arange(here.size, dtype=np.float64)
+                    laws = (places, np.array(known)), (places, here)
+                    yield drift_finding(self.names[k], secret, *laws, secrets=len(counts))
 
     def check_asked(self, asked: RowsRequest, /) -> None:
         """Raise ArgumentError for `clip`, `round` and words of `publish`: what may be said is in every certificate."""
