@@ -418,6 +418,10 @@ def test_the_schema_of_the_warning_verifies(column, word):
     assert f"verify it with --schema {schema}\n" in done.err
     assert run("verify", "out.csv").code == 1
     assert run("verify", "out.csv", "--schema", schema).code == 0
+    assert "as --released-schema age=Float64" in run("audit", "in.pq", "out.csv").out  # no message named it
+    assert run("audit", "in.pq", "out.csv", "--released-schema", schema).code == 0
+    assert run("report", "out.csv", "page.html").code == 0
+    assert "puffer verify out.csv --schema COLUMN=TYPE,..." in Path("page.html").read_text(encoding="utf-8")
 
 
 def test_every_text_that_was_read_as_missing_is_in_the_certificate():
