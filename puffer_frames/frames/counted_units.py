@@ -390,16 +390,16 @@ class _Found:
         names, order = self._in_order(asked, groups, values)
         held, starts = rows_of(order, np.append(0, np.cumsum(self.sizes)))
         group_names, group_of = self._groups(asked, groups)
-        return UnitRows.of(
-            names,
-            values[held],
-            starts,
+        return UnitRows(
+            units=names,
+            values=values[held],
             times=self.times[held],
+            starts=starts,
             groups=group_names,
             group_of=group_of[order],
             often=self.often[order],
             moved=moved,
-        )
+        ).with_different_values()
 
     def _floats(self, asked: UnitColumns) -> tuple[FloatArray, float]:
         if asked.value is None:

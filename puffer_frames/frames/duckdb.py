@@ -28,7 +28,7 @@ from puffer_frames.frames.dates import dates_among, no_dates, plain_numbers
 from puffer_frames.frames.draws import NUMBER, Draws, NoiseStep, Released
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.local.kinds import ArrowTable
-from puffer_frames.frames.local.looks import evidence_of, evidence_plans, kept_warnings, order_warnings, released_in
+from puffer_frames.frames.local.looks import evidence_of, evidence_plans, order_warnings, warn_of_kept_in_sample
 from puffer_frames.frames.order import Windows
 from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, complete_plan, no_complete_row
 from puffer_frames.frames.stamps.fingerprint import Fingerprint
@@ -104,8 +104,8 @@ def cell_sql(column: str, cells: Cells, /, alias: str = "value") -> dict[str, st
 
 def warn_of_order_in_relation(rows: Any, roles: Roles, /, *, counts: Sequence[int]) -> list[RowOrderWarning]:
     """Warn of the row order; one pass gives the rows, with columns `secret_0`, ... and `public_0`, ..."""
-    own, public = list(roles.plain("secret")), list(roles.plain("public"))
-    coded = [name for name in public if roles.holds_labels(name)]
+    own, public = list(roles.plain("secret")), roles.plain("public")
+    coded = [alias for alias, name in public.items() if name in roles.coded]
     columns = {name: name for name in own}
     columns |= {name: name if name in coded else f"CAST({name} AS DOUBLE)" for name in public}
     windows, seed, runs, last = Windows(len(own)), secrets.randbits(63), 0, None
@@ -142,18 +142,12 @@ def warn_of_kept_in_relation(
     rows: Any, roles: Roles, /, *, count: int, in_order: bool, draws: Callable[[], Sequence[Draw]]
 ) -> list[PufferWarning]:
     """Warn of kept columns of `count` numbered rows: some are looked at, and all where these raise suspicion."""
-    names, others = roles.plain("keep"), roles.without_given().plain("secret", "public")
     step = -(-count // kept.ROWS)
     some = rows if step == 1 else rows.filter(f"hash({NUMBER} // 2) % {step} = 0")
-    sample = opened(read_table(selected(some, {name: name for name in (*others, *names)})))
-    return kept_warnings(
-        {name: sample[name] for name in sample.columns},
-        roles,
-        names,
-        released=released_in(sample.to_polars(), draws(), roles),
-        in_order=in_order,
-        ask=None if step == 1 else lambda own, target: evidence_of(*map(read_table, evidence_plans(rows, own, target))),
-    )
+    names = (*roles.without_given().plain("secret", "public"), *roles.plain("keep"))
+    sample = opened(read_table(selected(some, {name: name for name in names}))).to_polars()
+    ask = None if step == 1 else lambda own, target: evidence_of(*map(read_table, evidence_plans(rows, own, target)))
+    return warn_of_kept_in_sample(sample, roles, in_order=in_order, draws=draws, ask=ask)
 
 
 class DuckUnits:

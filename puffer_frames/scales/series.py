@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -30,25 +29,12 @@ from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.choice import Choice, measure
 from puffer_frames.scales.networks import exact_of_networks, loss_of_networks
 from puffer_frames.scales.search import is_private, scale_between, smallest_scale_of
-from puffer_frames.scales.series_counts import ReleasedCounts, has_law, nothing_to_hide
+from puffer_frames.scales.series_counts import ReleasedCounts, SeriesNoiseRequest, has_law, nothing_to_hide
 
 _SLOWER = 10
 """Times that are looked at one by one take so much longer where they recur in no pattern."""
 _MOST_STATES = 12
 """With more states a bound takes seconds."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeriesNoiseRequest:
-    """What the noise of counts of series is found for."""
-
-    chains: list[Chain]
-    rows: SeriesRows
-    counts: ReleasedCounts
-    target: Target
-    belief: str
-    noise: NoiseFamily
-    networks: Sequence[BayesianNetwork] = ()
 
 
 def suits_transport(chains: list[Chain], rows: SeriesRows, noise: NoiseFamily, /) -> bool:
@@ -86,14 +72,8 @@ def choose_transported(request: SeriesNoiseRequest, /) -> Choice:
     most = max(seen for _, seen in rows.extents()) * (counts.reach or 1)
     scale = min(scale, noise.hide_counts(most, asked, bins=counts.bins))  # which hides all values at once
     loss = min(max(engine.pure(scale).bracket.upper for engine in engines), target.epsilon)
-    return Choice(
-        theorem=MECHANISMS["transport"],
-        published_scale=None,
-        scale=scale,
-        binding_belief=request.belief,
-        verified={request.belief: Verification.proved(pure=loss, delta=0.0, epsilon=target.epsilon)},
-        adds_up=False,
-    )
+    verified = Verification.proved(pure=loss, delta=0.0, epsilon=target.epsilon)
+    return request.choice(MECHANISMS["transport"], scale, verified)
 
 
 def transported_losses(
@@ -182,9 +162,9 @@ def choose_noise(request: SeriesNoiseRequest, mechanism: str, /) -> Choice:
     if mechanism == "auto":
         return _least_noise(request)
     chains, rows, counts, target = request.chains, request.rows, request.counts, request.target
-    belief, noise, networks = request.belief, request.noise, request.networks
+    noise, networks = request.noise, request.networks
     if networks and mechanism in ("exact", "wasserstein"):
-        return exact_of_networks(networks, counts, target, mechanism=mechanism, belief=belief, noise=noise)
+        return exact_of_networks(request, mechanism)
     if mechanism in ("exact", "wasserstein"):
         return _exact(request, mechanism)
     if mechanism == "transport":
@@ -215,16 +195,12 @@ def choose_noise(request: SeriesNoiseRequest, mechanism: str, /) -> Choice:
             loss = _loss_at(chains, rows, counts, scale)
     whole = {observed for _, observed in rows.extents()}
     alone = mechanism != "group" and any(quilt.influence == 0 and quilt.card in whole for quilt in quilts)
-    return Choice(
-        theorem=QUILT_CLASS if any(isinstance(chain, ChainBox) for chain in chains) else MECHANISMS[mechanism],
-        published_scale=published,
-        scale=scale,
-        binding_belief=belief,
-        verified={
-            belief: Verification.proved(
-                pure=loss, delta=target.delta if noise.needs_delta else 0.0, epsilon=target.epsilon
-            )
-        },
+    delta = target.delta if noise.needs_delta else 0.0
+    return request.choice(
+        QUILT_CLASS if any(isinstance(chain, ChainBox) for chain in chains) else MECHANISMS[mechanism],
+        scale,
+        Verification.proved(pure=loss, delta=delta, epsilon=target.epsilon),
+        published=published,
         adds_up=mechanism not in ALONE,
         remarks=frozenset({"group noise"} if alone else ()),
     )
@@ -358,8 +334,8 @@ def _over_extents(
 def _exact(request: SeriesNoiseRequest, mechanism: str) -> Choice:
     """The smallest scale for one count, or that of the largest W-infinity distance of its laws."""
     chains, rows, counts, target = request.chains, request.rows, request.counts, request.target
-    belief, noise = request.belief, request.noise
-    _check_exact(chains, rows, counts, noise, mechanism=mechanism)
+    noise = request.noise
+    _check_exact(request, mechanism)
     counted = np.array([k == counts.released[-1] for k in range(len(rows.states))])
     known = [chain for chain in chains if isinstance(chain, MarkovChain)]  # a box has none: refused before
     patterns = rows.patterns(from_start=has_law(chains))
@@ -378,20 +354,9 @@ def _exact(request: SeriesNoiseRequest, mechanism: str) -> Choice:
         published = divide_up(_distance(known, counted, patterns), target.epsilon)
         scale = max(scale, divide_up(published * target.epsilon, noise.unrounded(target.pure).epsilon))
     brackets = [measure(engine, scale, target)[0].pure_loss for engine in engines]
-    return Choice(
-        theorem=MECHANISMS[mechanism],
-        published_scale=published,
-        scale=scale,
-        binding_belief=belief,
-        verified={
-            belief: Verification(
-                pure_loss=max(brackets, key=lambda bracket: bracket.upper),
-                hockey_stick=Bracket(lower=0.0, upper=0.0),
-                epsilon=target.epsilon,
-            )
-        },
-        adds_up=False,
-    )
+    most, none = max(brackets, key=lambda bracket: bracket.upper), Bracket(lower=0.0, upper=0.0)
+    verified = Verification(pure_loss=most, hockey_stick=none, epsilon=target.epsilon)
+    return request.choice(MECHANISMS[mechanism], scale, verified, published=published)
 
 
 def _distance(chains: list[MarkovChain], counted: NDArray[np.bool_], patterns: list[NDArray[np.bool_]]) -> float:
@@ -459,11 +424,10 @@ def _check_work(patterns: list[NDArray[np.bool_]], whole: list[NDArray[np.bool_]
         )
 
 
-def _check_exact(
-    chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, noise: NoiseFamily, *, mechanism: str
-) -> None:
+def _check_exact(request: SeriesNoiseRequest, mechanism: str) -> None:
     """Raise ArgumentError for what has no exact law of a count."""
-    with_gaps = [times for times, seen in rows.extents(from_start=has_law(chains)) if times > seen]
+    rows, counts, noise = request.rows, request.counts, request.noise
+    with_gaps = [times for times, seen in rows.extents(from_start=has_law(request.chains)) if times > seen]
     check_length(max(with_gaps, default=1))
     if noise != PUBLISHED_FOR or (counts.several and len(rows.states) != 2):
         raise ArgumentError(

@@ -104,10 +104,17 @@ def warn_of_kept_in_plan(plan: pl.LazyFrame, roles: Roles, /, *, rows: int, draw
         if step == 1
         else columns.with_row_index(_ROW).filter((pl.col(_ROW) // 2).hash(1) % step == 0).drop(_ROW)
     )
-    found = some.collect(engine="streaming")
-    sample = {name: nw.from_native(found[name], series_only=True) for name in found.columns}
-    ask = None if rows <= kept.ROWS else lambda kept_, target: plan_evidence(columns, kept_, target)
-    return kept_warnings(sample, roles, own, released=released_in(found, draws(), roles), in_order=True, ask=ask)
+    ask = None if step == 1 else lambda kept_, target: plan_evidence(columns, kept_, target)
+    return warn_of_kept_in_sample(some.collect(engine="streaming"), roles, in_order=True, draws=draws, ask=ask)
+
+
+def warn_of_kept_in_sample(
+    sample: pl.DataFrame, roles: Roles, /, *, in_order: bool, draws: Rehearsed, ask: Ask | None
+) -> list[PufferWarning]:
+    """The same of a sample of rows, under their plain names, of any engine, which is asked for all rows."""
+    entries = {name: nw.from_native(sample[name], series_only=True) for name in sample.columns}
+    released, names = released_in(sample, draws(), roles), roles.plain("keep")
+    return kept_warnings(entries, roles, names, released=released, in_order=in_order, ask=ask)
 
 
 def _level(index: Any, k: int) -> nw.Series[Any]:
@@ -142,8 +149,9 @@ def kept_warnings(
     released: Mapping[str, Column],
     in_order: bool,
     ask: Ask | None,
+    of_all: bool = False,
 ) -> list[PufferWarning]:
-    """From some rows; `names` are those of the kept columns, and others are of the index."""
+    """From some rows; `names` are those of the kept columns, and others are of the index. See `look_at_kept`."""
     targets = {
         plain: Column(name=name, codes=codes_of(sample[plain]), numbers=numbers_of(sample[plain]))
         for plain, name in roles.without_given().plain("secret", "public").items()
@@ -158,7 +166,8 @@ def kept_warnings(
         for k, column in enumerate(kept_columns(entries, name=names.get(plain, "the index")))
     }
     asked = ask and (lambda kept_, target: ask(kept_, target) if set(kept_) <= set(sample) else None)
-    return list(look_at_kept(own, secrets, public, released=released, given=roles.given, in_order=in_order, ask=asked))
+    asks: dict[str, Any] = {"given": roles.given, "in_order": in_order, "ask": asked, "of_all": of_all}
+    return list(look_at_kept(own, secrets, public, released=released, **asks))
 
 
 def plan_evidence(plan: pl.LazyFrame, own: Sequence[str], target: str, /) -> Evidence | None:

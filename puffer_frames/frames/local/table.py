@@ -15,10 +15,9 @@ import polars as pl
 from puffer_frames.errors import ArgumentError, PufferWarning, RowOrderWarning
 from puffer_frames.frames.arrow import in_level_order
 from puffer_frames.frames.coded import Coded, Numbered, as_series, fits, in_order_of, natural, some_entries, used_levels
-from puffer_frames.frames.columns import Frame, Name, NativeFrame, check_one_type, column
+from puffer_frames.frames.columns import Frame, Name, NativeFrame, check_depth, check_one_type, column
 from puffer_frames.frames.dates import has_dates, in_days, with_dates
 from puffer_frames.frames.draws import Draws, Released
-from puffer_frames.frames.kept import check_depth
 from puffer_frames.frames.levels import FIRST, are_in_place, check_level_names, is_trivial
 from puffer_frames.frames.lists import as_lists, has_lists, in_texts, is_of_lists, list_texts, with_lists
 from puffer_frames.frames.local.engine import LocalSecrets, LocalValues, count_codes, count_joint

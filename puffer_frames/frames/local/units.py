@@ -49,10 +49,16 @@ def read_units(frame: Frame, asked: UnitColumns, /) -> UnitRows:
         codes, units = factorise(complete, asked.unit)
     order, starts = by_unit(codes, values, units=len(units))
     groups, group_of = _groups(complete, asked.by, order, starts)
-    times, often = np.ones(n, dtype=np.intp), np.ones(len(units), dtype=np.intp)
-    return UnitRows.of(
-        units, values[order], starts, times=times, groups=groups, group_of=group_of, often=often, moved=moved
-    )
+    return UnitRows(
+        units=units,
+        values=values[order],
+        times=np.ones(n, dtype=np.intp),
+        starts=starts,
+        groups=groups,
+        group_of=group_of,
+        often=np.ones(len(units), dtype=np.intp),
+        moved=moved,
+    ).with_different_values()
 
 
 def local_unit_sizes(

@@ -341,7 +341,7 @@ class SparkRows(CompleteRows):
 
     def warnings(self, _counts: Sequence[int], draws: Callable[[], Sequence[Draw]], /) -> list[PufferWarning]:
         """Warnings of the kept columns; rows of Spark have no order of their own."""
-        return list(warn_of_kept_in_spark(self.rows, self.roles, count=self.found["rows"], draws=draws))
+        return warn_of_kept_in_spark(self.rows, self.roles, count=self.found["rows"], draws=draws)
 
     def release(self, draws: Sequence[Draw], /) -> Released:
         """A plan whose noise is drawn in the tasks; one pass finds its fingerprint and that the rows are the same."""
