@@ -34,11 +34,7 @@ from puffer_frames.priors.series_rows import SeriesRows, UnitRows
 
 
 def read_units(frame: Frame, asked: UnitColumns, /) -> UnitRows:
-    """Read the rows of every unit.
-
-    Raises ArgumentError, ArgumentTypeError, PriorError for dtypes, missing values, an empty frame, and a unit in two
-    groups.
-    """
+    """Read the rows of every unit."""
     check_rows(len(frame))
     complete = frame if asked.nulls == "raise" else complete_rows(frame, asked.all)
     n = len(complete)
@@ -146,9 +142,6 @@ def read_series(frame: Frame, asked: SeriesColumns, /) -> SeriesRows:
 
     The step and the first time of a unit are those of its rows, with or without a state. Rows without one are left out
     for `nulls="drop"`: their times are missing then. A unit without any state is left out.
-
-    Raises ArgumentError, ArgumentTypeError, PriorError for dtypes, missing entries, an empty frame, a time that occurs
-    twice, times without a usual step or between two of its multiples, and a state that is not listed.
     """
     check_rows(len(frame))
     complete = frame if asked.nulls == "raise" else complete_rows(frame, [asked.state])
