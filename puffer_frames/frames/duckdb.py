@@ -313,17 +313,12 @@ class DuckRows(CompleteRows):
     """Complete rows of a relation: `secret_0`, ..., `public_0`, ..., `keep_0`, ..., and where it has one its number."""
 
     rows: Relation
-    names: tuple[str, ...]
-    """The relation's own columns."""
-    roles: Roles
     schema: Mapping[str, nw.dtypes.DType]
     found: Mapping[str, Any]
     """What one pass over the rows found."""
     seed: int
     """The seed of a row's hash, which compares a later pass with the first."""
     layout: RowOrder
-    nulls: str
-    dates: Mapping[str, pa.DataType]
 
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         named = self.roles.read_as(names)

@@ -485,20 +485,14 @@ class LocalRows(CompleteRows):
     """The frame; if it is to be released, nobody else holds the memory of the columns that are read."""
     table: LocalTable
     """With all its rows."""
-    names: tuple[str, ...]
-    roles: Roles
     layout: RowOrder
-    nulls: str
     secrets: LocalSecrets
     coded: Mapping[str, Coded]
     """The columns of labels: they are read once, so that what is counted is what is released."""
     numbers: Numbers | None
     """Numbers of the rows; None for 0, 1, ..., n - 1."""
-    dates: Mapping[str, Any]
-    """Native dtypes of the columns of days that are dates in the table."""
     lists: Mapping[str, pl.DataType]
     """Dtypes of the columns of texts that are lists in the table."""
-    beyond: tuple[int, int] = (0, 0)
 
     def values_of(self, name: str, /) -> LocalValues:
         return LocalValues.of(self.frame, self.secrets, name)

@@ -69,7 +69,11 @@ def lay_out(rows: pl.LazyFrame, asked: SeriesColumns, count: int, /) -> SeriesRo
     per unit and piece.
     """
     between = _between(rows, most=count // _ROWS_PER_UNIT)
-    units = _by_group(rows) if between is None else _by_place(rows, between)
+    if between is None:
+        ends = pl.col(TIME).min().alias(_LOW), pl.col(TIME).max().alias(_HIGH)
+        units: pl.DataFrame | None = rows.group_by(UNIT).agg(*ends).collect(engine="streaming")
+    else:
+        units = _by_place(rows, between)
     if units is None:
         return None
     units = units[np.argsort(numbered_entries(units[UNIT])[0])]
@@ -111,14 +115,8 @@ def _between(rows: pl.LazyFrame, *, most: int) -> tuple[int, int] | None:
     return (low, high) if low is not None and high - low < most else None
 
 
-def _by_group(rows: pl.LazyFrame) -> pl.DataFrame:
-    """The first and the last time of each unit."""
-    ends = rows.group_by(UNIT).agg(pl.col(TIME).min().alias(_LOW), pl.col(TIME).max().alias(_HIGH))
-    return ends.collect(engine="streaming")
-
-
 def _by_place(rows: pl.LazyFrame, between: tuple[int, int]) -> pl.DataFrame | None:
-    """The same for units between two numbers; None where one is not."""
+    """The first and the last time of each unit between two numbers; None where one is not."""
     least, ends = between[0], np.iinfo(np.int64)
     low, high = (np.full(between[1] - least + 1, end) for end in (ends.max, ends.min))
     for batch in _batches(rows.select(pl.col(UNIT).cast(pl.Int64), TIME)):
@@ -327,14 +325,8 @@ class LazyRows(CompleteRows):
     """Complete rows of a plan: columns `secret_0`, ..., `public_0`, ..., perhaps `NUMBER`, and `keep_0`, ..."""
 
     rows: pl.LazyFrame
-    names: tuple[str, ...]
-    """The frame's own columns."""
-    roles: Roles
     survey: Survey
     """What one run found, and every other must repeat."""
-    nulls: str
-    dates: Mapping[str, pl.DataType]
-    """Dtypes of the columns of days that are dates in the plan."""
 
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         """By one run, which is compared with the survey."""

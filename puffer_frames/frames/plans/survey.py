@@ -71,7 +71,10 @@ def survey(
         last = keys[-1]
         if not ordered:
             numbers.append(np.array(batch[:, len(names) - 1].drop_nulls().to_numpy(), dtype=np.int64))
-        _take(windows, batch, bits, secrets=secrets, own=own, public=public)
+        wanted = windows.wanted(len(batch))  # copies of the rows of some windows: a batch is not kept
+        shown = [*range(own), *range(secrets, secrets + public)]
+        taken = [_entries(batch[:, k], bits[k], wanted, text=k < own) for k in shown]
+        windows.take(wanted, taken, rows=len(batch))
     return Survey(
         trace=Trace(marker=marker, rows=marking.rows, marks=marking.end(), runs=runs),
         extents=tuple(_extent(parts) for parts in zip(*seen, strict=True)),
@@ -81,13 +84,6 @@ def survey(
         repeated=_repeated(numbers),
         sample=windows.sample(),
     )
-
-
-def _take(windows: Windows, batch: pl.DataFrame, bits: Sequence[Bits], *, secrets: int, own: int, public: int) -> None:
-    """Copy the rows of some windows: a batch is not kept."""
-    wanted = windows.wanted(len(batch))
-    asked = [*range(own), *range(secrets, secrets + public)]
-    windows.take(wanted, [_entries(batch[:, k], bits[k], wanted, text=k < own) for k in asked], rows=len(batch))
 
 
 def _entries(values: pl.Series, bits: Bits, wanted: IndexArray, *, text: bool) -> NDArray[Any]:

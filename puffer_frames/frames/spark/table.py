@@ -254,16 +254,11 @@ class SparkRows(CompleteRows):
     """Complete rows of a Spark frame: columns `secret_0`, ..., `public_0`, ..., `keep_0`, ... and `number`."""
 
     rows: SparkFrame
-    names: tuple[str, ...]
-    """The frame's own columns."""
-    roles: Roles
-    """Rows that no column numbers were materialised."""
+    """Those that no column numbers were materialised."""
     found: Mapping[str, Any]
     """What one pass over the rows found."""
     seed: int | None
     """The seed of the rows' hash, where a column numbers the rows."""
-    nulls: str
-    dates: Mapping[str, pa.DataType]
 
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         """Collected: the release compares the rows."""
