@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
@@ -24,7 +24,7 @@ from puffer_frames.papers.quilt.networks import network_quilts
 from puffer_frames.papers.quilt.nodes import Quilt, QuiltScale, Windows, gap_influence, gap_quilt, node_quilts
 from puffer_frames.papers.quilt.scales import Chain, approx_quilts, exact_quilts, largest_over
 from puffer_frames.priors.markov import ChainBox, MarkovChain
-from puffer_frames.priors.network import BayesianNetwork, NetworkRange
+from puffer_frames.priors.network import NetworkRange
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.choice import Choice, measure
 from puffer_frames.scales.networks import exact_of_networks, loss_of_networks
@@ -172,9 +172,7 @@ def choose_noise(request: SeriesNoiseRequest, mechanism: str, /) -> Choice:
     held_to = counts.unrounded(target, noise)
     extents = rows.extents(from_start=has_law(chains))
     noise_of = partial(_scale, reach=counts.reach or 1, bins=counts.bins, noise=noise, target=held_to)
-    quilts = printed = _quilts(
-        chains, extents, noise_of, mechanism=mechanism, epsilon=held_to.epsilon, networks=networks
-    )
+    quilts = printed = _quilts(request, mechanism, extents, noise_of)
     scale = max(map(noise_of, quilts))
     if mechanism == "quilt":
         held = _of_observed(chains, rows, noise_of, scale, epsilon=held_to.epsilon)
@@ -231,15 +229,11 @@ def _least_noise(request: SeriesNoiseRequest) -> Choice:
 
 
 def _quilts(
-    chains: list[Chain],
-    extents: list[tuple[int, int]],
-    noise_of: Callable[[Quilt], float],
-    *,
-    mechanism: str,
-    epsilon: float,
-    networks: Sequence[BayesianNetwork],
+    request: SeriesNoiseRequest, mechanism: str, extents: list[tuple[int, int]], noise_of: Callable[[Quilt], float]
 ) -> tuple[Quilt, ...]:
     """The quilts in use: those of the mechanism, or the whole stretch where it needs no more noise."""
+    chains, networks = request.chains, request.networks
+    epsilon = request.counts.unrounded(request.target, request.noise).epsilon
     whole = Quilt(card=max(n for _, n in extents), influence=0.0)
     if mechanism == "group":
         return (whole,)

@@ -9,11 +9,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
-from numpy.typing import NDArray
 
 from puffer_frames.errors import PufferWarning, RowOrderWarning
 from puffer_frames.frames import kept, order
-from puffer_frames.frames.coded import codes_of, is_plain, is_plain_dtype, numbers_of
+from puffer_frames.frames.coded import Coded, codes_of, is_plain, is_plain_dtype, numbers_of
 from puffer_frames.frames.columns import Frame
 from puffer_frames.frames.draws import Draws, Reader, read_series
 from puffer_frames.frames.kept import Ask, Column, Evidence, kept_columns, look_at_kept
@@ -30,18 +29,12 @@ _ROW = "row"
 
 
 def warn_of_order(
-    frame: Frame,
-    secrets: LocalSecrets,
-    roles: Roles,
-    coded: Mapping[str, NDArray[np.uint16]],
-    /,
-    *,
-    counts: Sequence[int],
+    frame: Frame, secrets: LocalSecrets, roles: Roles, coded: Mapping[str, Coded], /, *, counts: Sequence[int]
 ) -> list[RowOrderWarning]:
     """Warn of the row order of a frame in memory; columns of labels are numbers of their levels."""
     places = window_places(len(frame), most=WINDOW * order.WINDOWS, windows=order.FEWER)
     public = [
-        coded[name][places].astype(np.float64) if name in coded else numbers_of(frame[name][places])
+        coded[name].codes[places].astype(np.float64) if name in coded else numbers_of(frame[name][places])
         for name in roles.public
     ]
     sample = Sample.of(

@@ -519,10 +519,9 @@ class LocalRows(CompleteRows):
         return [*found, *warn_of_kept(self.frame, self.roles, **asked, read=self._read, draws=draws)]
 
     def _warn_of_order(self, counts: Sequence[int]) -> list[RowOrderWarning]:
-        codes = {name: coded.codes for name, coded in self.coded.items()}
         roles = self.roles.without_given()
         secrets = self.secrets if roles is self.roles else LocalSecrets.of(self.frame, roles.secret)
-        return warn_of_order(self.frame, secrets, roles, codes, counts=counts)
+        return warn_of_order(self.frame, secrets, roles, self.coded, counts=counts)
 
     def _read(self, name: str, levels: Levels | None) -> Reals:
         """A column as a draw reads it: numbers without a copy, labels as they were counted."""
