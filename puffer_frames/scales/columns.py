@@ -147,12 +147,7 @@ def _choose_for(
         adds_up_from=_adds_up_from(chosen, distances, share, noise=noise, calibration=calibration),
     )
     if chosen is BOUNDED and known == math.inf and calibration == "theorem":
-        raise ArgumentError(
-            "a belief beside noise for the range of a column",
-            rule="of atoms: the noise hides the distance of any two values that are possible",
-            got="a Gaussian, which no range holds",
-            hint="Write the belief as Prior.empirical(values), or leave it out.",
-        )
+        raise _without_range()
     choice = choose(
         proposal,
         target,
@@ -423,6 +418,15 @@ def hidden_range(theorem: Theorem, beliefs: Iterable[Laws | Sequence[Laws]], bou
     ends = [law.ends for laws in mappings for law in laws.values()]
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
     return subtract_up(high, low) if high < math.inf else math.inf
+
+
+def _without_range() -> ArgumentError:
+    return ArgumentError(
+        "a belief beside noise for the range of a column",
+        rule="of atoms: the noise hides the distance of any two values that are possible",
+        got="a Gaussian, which no range holds",
+        hint="Write the belief as Prior.empirical(values), or leave it out.",
+    )
 
 
 def _distance(laws: Laws | Sequence[Laws], *, pairs: Pairs) -> float:
