@@ -228,7 +228,7 @@ def look_at_kept(
             yield KeptColumnWarning([column.name], determines=aim.name, share=found, given=given)
     left = {target: aim for target, aim in targets.items() if target not in seen and len(repeated) > 1}
     repeating = _few_first({own: kept[own].codes for own in repeated}, kept)
-    together, codes = _together(repeating, every=every, target=next(iter(targets)))
+    together, codes = _together(repeating, every=every if left else None, target=next(iter(targets)))
     pairs = islice(_subsets(repeating, 2), _MOST_TRIED // max(1, len(left)))  # few rows for each fit a target by chance
     sets = [pair for pair in pairs if np.count_nonzero(np.bincount(pair[1])) * LEAST_ROWS <= pair[1].size]
     sets.append((tuple(together), codes))

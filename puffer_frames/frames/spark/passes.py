@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, TypeAlias
 
 import narwhals.stable.v2 as nw
@@ -156,14 +157,17 @@ def warn_of_kept_in_spark(
     asked += [F.hex(F.xxhash64(_groupable(rows, t))).alias(t) if t.startswith("secret_") else F.col(t) for t in targets]
     some = rows if step == 1 else rows.filter(F.pmod(F.xxhash64(F.col(NUMBER)), F.lit(step)) == 0)
     table: Any = pl.from_arrow(some.select(*asked, *(F.col(name).alias(f"read_{name}") for name in read)).toArrow())
-    whole, sizes = rows.select(*targets, *(_groupable(rows, own) for own in keep)), dict[str, Any]()
+    whole = rows.select(*targets, *(_groupable(rows, own) for own in keep))
+
+    @cache
+    def counted(own: tuple[str, ...], target: str, k: int) -> Any:
+        return evidence_plans(whole, own, target)[k].toArrow()
 
     def ask(own: Sequence[str], target: str) -> Evidence | None:
         if not set(own) <= set(keep):
             return None
-        of_kept, of_targets = evidence_plans(whole, own, target)
-        sizes[target] = sizes[target] if target in sizes else of_targets.toArrow()
-        return evidence_of(of_kept.toArrow(), sizes[target])
+        first = next(iter(keep))  # how many rows the targets have is the same for all kept columns
+        return evidence_of(counted(tuple(own), target, 0), counted((first,), target, 1))
 
     return kept_warnings(
         {name: nw.from_native(table[name], series_only=True) for name in (*names, *targets)},
