@@ -316,7 +316,8 @@ def _adapted(counts: Mapping[Secret, Counts], components: int | None) -> dict[Se
 
     A step that would change the order of the components is halved until it does not: they are matched by their order.
     """
-    fit = _fit(*(np.concatenate(each) for each in zip(*counts.values(), strict=True)), components)
+    pooled = [np.concatenate(each) for each in zip(*counts.values(), strict=True)]
+    fit = _fit(pooled[0], pooled[1], components)
     stds = np.maximum(fit.stds, NARROWEST * (fit.std or 1.0))
     found = dict[Secret, Prior]()
     for secret, (values, numbers) in counts.items():
