@@ -73,14 +73,17 @@ class Marker:
         """Columns for the plan, to follow its own with these names, and the place among all of what `bits` takes for
         each of these: a column of 64-bit numbers itself.
         """
-        schema = plan.collect_schema()
+        schema, marked = plan.collect_schema(), self.marked(plan, names)
         added = [k for k, name in enumerate(names) if schema[name] not in _OWN_BITS]
         places = {k: len(names) + place for place, k in enumerate(added)}
-        marks = [self._marked(pl.col(names[k]), schema[names[k]]).alias(f"bits_{k}") for k in added]
-        return marks, [places.get(k, k) for k in range(len(names))]
+        return [marked[k] for k in added], [places.get(k, k) for k in range(len(names))]
+
+    def marked(self, plan: pl.LazyFrame, names: Sequence[str], /) -> list[pl.Expr]:
+        """Columns for the plan, made of its own with these names, that `bits` takes: numbers, or keyed hashes."""
+        schema = plan.collect_schema()
+        return [self._marked(pl.col(name), schema[name]).alias(f"bits_{k}") for k, name in enumerate(names)]
 
     def _marked(self, entries: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-        """What `bits` takes: numbers, or keyed hashes."""
         if not (dtype.is_float() or dtype.is_integer()) or dtype in (pl.Int128, pl.UInt128):
             return (entries if dtype == pl.Boolean else entries.cast(pl.String)).hash(self.seed)
         wide = pl.Float64 if dtype.is_float() else pl.UInt64 if dtype == pl.UInt64 else pl.Int64
