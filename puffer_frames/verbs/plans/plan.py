@@ -47,6 +47,33 @@ class Plan(Printed):
     is an attribute too: of noise `scale`, `theorem`, `published_scale`, `scale_per_belief`, `binding_belief`,
     `worst_pair`, `verified`, `priors`, `beliefs` (where one column is released) and `choices` (by column); of a channel
     `lower_bound`.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, pandas as pd, puffer_frames
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+    >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
+    >>> plan.curve([0.2, 0.5])[["published_scale", "scale", "bound"]].round(3).values.tolist()
+    [[5.0, 1.189, 0.216], [2.0, 0.47, 0.055]]
+    >>> found = plan.privacy_profile([0.1, 0.5])
+    >>> found[found["belief"] == "empirical"][["epsilon", "upper"]].round(3).values.tolist()
+    [[0.1, 0.06], [0.5, 0.0]]
+    >>> plan.robustness()[["belief", "scale"]].round(2).to_dict("list")
+    {'belief': ['empirical', 'population', 'contaminated', 'any law'], 'scale': [0.47, 3.66, 2.28, 8.0]}
+
+    A page to decide by, a file for the rows of another day, and whether the plan covers these:
+
+    >>> folder = tempfile.mkdtemp()
+    >>> plan.report(folder + "/plan.html")
+    >>> plan.save(folder + "/plan.json", password="long and odd")
+    >>> again = puffer_frames.load_plan(folder + "/plan.json", password="long and odd")
+    >>> round(again.scale, 3), len(again.release(people))
+    (0.47, 100)
+    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 400), "score": rng.integers(0, 5, 400)})
+    >>> plan = people.head(300).puffer.calibrate(secret="group", public="score", beliefs="population", epsilon=1.0)
+    >>> plan.check(people.tail(100)).verdict, plan.check(people.assign(group="c")).verdict
+    ('covered', 'refused')
     """
 
     fitted: Fitted[Any]
@@ -291,15 +318,6 @@ class Plan(Printed):
         References
         ----------
         docs/plans.md.
-
-        Examples
-        --------
-        >>> import numpy as np, pandas as pd, puffer_frames
-        >>> rng = np.random.default_rng(0)
-        >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 400), "score": rng.integers(0, 5, 400)})
-        >>> plan = people.head(300).puffer.calibrate(secret="group", public="score", beliefs="population", epsilon=1.0)
-        >>> plan.check(people.tail(100)).verdict, plan.check(people.assign(group="c")).verdict
-        ('covered', 'refused')
         """
         frame = as_planned(self.fitted.request, frame)
         table, library, fitted = open_table(frame), library_of(frame), self.fitted
@@ -349,15 +367,6 @@ class Plan(Printed):
         References
         ----------
         docs/theory.md, section 16, for the bound.
-
-        Examples
-        --------
-        >>> import numpy as np, pandas as pd, puffer_frames
-        >>> rng = np.random.default_rng(0)
-        >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
-        >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
-        >>> plan.curve([0.2, 0.5])[["published_scale", "scale", "bound"]].round(3).values.tolist()
-        [[5.0, 1.189, 0.216], [2.0, 0.47, 0.055]]
         """
         asked = as_epsilons(epsilons, self.epsilon)
         points = list(self.fitted.curve(asked, left_out=self.left_out))
@@ -394,16 +403,6 @@ class Plan(Printed):
         References
         ----------
         docs/theory.md, section 3.
-
-        Examples
-        --------
-        >>> import numpy as np, pandas as pd, puffer_frames
-        >>> rng = np.random.default_rng(0)
-        >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
-        >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
-        >>> found = plan.privacy_profile([0.1, 0.5])
-        >>> found[found["belief"] == "empirical"][["epsilon", "upper"]].round(3).values.tolist()
-        [[0.1, 0.06], [0.5, 0.0]]
         """
         asked, names = as_epsilons(epsilons, self.epsilon), ("column", "belief", "covered", "epsilon", "lower", "upper")
         column, found = ", ".join(self.public), self.fitted.deltas(left_out=self.left_out)
@@ -435,15 +434,6 @@ class Plan(Printed):
         Notes
         -----
         It holds exact statistics of the table, as the plan does. **Cost**: a search for the scale per belief.
-
-        Examples
-        --------
-        >>> import numpy as np, pandas as pd, puffer_frames
-        >>> rng = np.random.default_rng(0)
-        >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
-        >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
-        >>> plan.robustness()[["belief", "scale"]].round(2).to_dict("list")
-        {'belief': ['empirical', 'population', 'contaminated', 'any law'], 'scale': [0.47, 3.66, 2.28, 8.0]}
         """
         return small_frame(self.fitted.robustness(left_out=self.left_out), library=self.library)
 
@@ -502,17 +492,6 @@ class Plan(Printed):
         -----
         The file holds exact statistics of every secret, as the plan does. It lacks the laws of the beliefs, side
         knowledge and other tables: `left_out` of the plan that is loaded says what (docs/plans.md).
-
-        Examples
-        --------
-        >>> import tempfile, numpy as np, pandas as pd, puffer_frames
-        >>> rng = np.random.default_rng(0)
-        >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
-        >>> path = tempfile.mkdtemp() + "/plan.json"
-        >>> people.puffer.calibrate(secret="group", public="score", epsilon=0.5).save(path, password="long and odd")
-        >>> plan = puffer_frames.load_plan(path, password="long and odd")
-        >>> round(plan.scale, 3), len(plan.release(people))
-        (0.47, 100)
         """
         plain = self._plain()
         _believed(plain)  # what could not be read back is not written
@@ -554,14 +533,6 @@ class Plan(Printed):
         Notes
         -----
         `certificate.report` writes the page that may be published (docs/certificates.md).
-
-        Examples
-        --------
-        >>> import tempfile, numpy as np, pandas as pd, puffer_frames
-        >>> rng = np.random.default_rng(0)
-        >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
-        >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
-        >>> plan.report(tempfile.mkdtemp() + "/plan.html")
         """
         place = check_path(path, overwrite=overwrite)
         title, rows = self._shown()
