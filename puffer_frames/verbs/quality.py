@@ -198,22 +198,7 @@ def _took_codes(released: NativeFrame) -> bool:
 
 
 def quality(released: NativeFrame, original: NativeFrame, /, *, null_values: NullValuesArgument = None) -> Quality:
-    """How near this release is to the table that it was made from, as `puffer_frames.compare_tables`.
-
-    Parameters
-    ----------
-    released, original : frames in memory: pandas, Polars or PyArrow
-    null_values : mapping of column to a code, or to several
-
-    Returns
-    -------
-    Quality
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError, PriorError
-        As `compare_tables`.
-    """
+    """How near this release is to the table that it was made from, as `puffer_frames.compare_tables`."""
     return compare_tables(original, released, null_values=null_values)
 
 

@@ -136,13 +136,9 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
         Release integers (discrete Laplace noise): for values that are integers, Laplace noise and delta 0.
     nulls : "raise" or "drop"
         What to do with rows that miss a unit, value or group.
-    null_values : mapping of column to a code, or to several
-        Codes that stand for a missing value, as in `privatize`.
     allow_zero_noise : bool
         Allow an answer without noise where none is needed.
-    about : mapping, optional
-        As in `privatize`.
-    ledger : str, Path or Ledger(...), optional
+    null_values, about, ledger
         As in `privatize`.
     rng : None, int or numpy.random.Generator
         A seed makes the release reproducible, hence not private; for tests.
