@@ -217,7 +217,7 @@ def _noise_checks(answers: _Answers, alpha: float, rng: np.random.Generator) -> 
         title, seeded = p_of_seeds([z])
         tests += [(p, f"{count:,} answers repeat the noise of another one")]
         tests += [(seeded, "noise against streams of NumPy from usual seeds" + (f", nearest {title}" if title else ""))]
-    found = [check_of_p(name, *each, alpha=alpha) for name, each in zip(_NAMES, tests, strict=False)]
+    found = [check_of_p(name, [p], what, alpha=alpha) for name, (p, what) in zip(_NAMES, tests, strict=False)]
     return [*found, *(check_of(name, "not applicable", why) for name in _NAMES[len(tests) :])]
 
 
