@@ -24,17 +24,7 @@ from puffer_frames.priors.series_rows import UnitRows
 from puffer_frames.scales.choice import check_calibration
 from puffer_frames.scales.learned import POPULATION, LearnedBelief, Population
 from puffer_frames.scales.units import LawsArgument
-from puffer_frames.verbs.answers.checks import (
-    PROTECTIONS,
-    check_asked,
-    check_count,
-    check_integer,
-    check_integer_belief,
-    check_laws,
-    check_queries,
-    check_support,
-    check_values,
-)
+from puffer_frames.verbs.answers import checks
 from puffer_frames.verbs.requests import AggregateArguments, Drawing
 
 DeclaredValues: TypeAlias = tuple[tuple[float, float | None], ...]
@@ -71,9 +61,9 @@ class AggregateRequest:
     @classmethod
     def of(cls, arguments: AggregateArguments, labels: Sequence[Name], /) -> AggregateRequest:
         """Check what can be checked before a row is read; raises as the verb."""
-        target, noise = check_asked(arguments)
-        protect = check_word(arguments.protect, "protect", PROTECTIONS)
-        queries = check_queries(arguments.query, protect=protect, divisor=arguments.divisor)
+        target, noise = checks.check_asked(arguments)
+        protect = check_word(arguments.protect, "protect", checks.PROTECTIONS)
+        queries = checks.check_queries(arguments.query, protect=protect, divisor=arguments.divisor)
         added = check_word(arguments.contribution, "contribution", ("rows", "draw")) == "rows"
         added = added and arguments.unit is not None  # a row is a unit's only one
         given = listed_pairs(arguments.pairs)
@@ -99,7 +89,7 @@ class AggregateRequest:
             target=target,
             noise=noise,
             pairs=pairs,
-            values=check_values(pairs, domain, absence=absence) if declared else None,
+            values=checks.check_values(pairs, domain, absence=absence) if declared else None,
             laws=_laws(arguments.laws, domain, added=added),
             added=added,
             single=arguments.unit is None,
@@ -141,10 +131,10 @@ class AggregateRequest:
                 hint="Name the column of units, or leave pairs out for every row.",
             )
         if not self.allow_zero_noise:
-            check_count(self.queries, protect=self.protect, added=self.added)
+            checks.check_count(self.queries, protect=self.protect, added=self.added)
         if self.integer:
-            check_integer(self.queries, noise=self.noise, delta=self.target.delta)
-            check_integer_belief(self.laws, pairs=self.pairs, protect=self.protect)
+            checks.check_integer(self.queries, noise=self.noise, delta=self.target.delta)
+            checks.check_integer_belief(self.laws, pairs=self.pairs, protect=self.protect)
 
     def check_values(self, values: FloatArray, /) -> None:
         """Raise PriorError for other values than integers where noise on the integers is asked for."""
@@ -197,7 +187,7 @@ class AggregateRequest:
 
 
 def _laws(laws: LawsArgument, domain: Bounds | None, *, added: bool) -> LawsArgument:
-    check_laws(laws)
+    checks.check_laws(laws)
     if isinstance(laws, str) and laws == POPULATION:
         laws = Population()
     if isinstance(laws, LearnedBelief) and added:
@@ -208,7 +198,7 @@ def _laws(laws: LawsArgument, domain: Bounds | None, *, added: bool) -> LawsArgu
             hint='Say contribution="draw": one row of each unit is drawn.',
         )
     if isinstance(laws, Mapping) and domain is not None and not added:
-        check_support(laws, low=domain[0], high=domain[1])
+        checks.check_support(laws, low=domain[0], high=domain[1])
     return laws
 
 

@@ -29,19 +29,10 @@ from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
 from puffer_frames.priors.series_rows import UnitRows
+from puffer_frames.scales import units as protections
 from puffer_frames.scales.cautions import MOVED, warn_of_noisy_answers, warn_of_share
 from puffer_frames.scales.choice import Choice, Proposal, choose
 from puffer_frames.scales.learned import LearnedBelief
-from puffer_frames.scales.units import (
-    Protection,
-    contributions,
-    of_presence,
-    of_replacement,
-    of_sets,
-    of_values,
-    sets_of,
-    units_ruled_out,
-)
 from puffer_frames.verbs.answers.aggregate_request import AggregateRequest
 from puffer_frames.verbs.answers.checks import Replay, curve_of, errors_at, one_by_one
 from puffer_frames.verbs.answers.statements import aggregate_statements, aggregate_subject
@@ -196,7 +187,7 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
     request, rows = _read(AggregateRequest.of(arguments, table.labels), table)
     warn_of_weakness(request.target, rows=rows.count, of="units")
     choices = _choices(request, rows)
-    impossible = units_ruled_out(rows, request.laws, added=request.added) if "sum" in choices else 0
+    impossible = protections.units_ruled_out(rows, request.laws, added=request.added) if "sum" in choices else 0
     if impossible:
         warn_of("impossible-table", laws="laws make", what=f"what {impossible:,} of the units add")
     noises = {name: _noise(request, choice.scale) for name, choice in choices.items()}
@@ -276,7 +267,7 @@ def _rivals(request: AggregateRequest, rows: UnitRows, statistic: str) -> tuple[
         first, second = max(request.values, key=lambda pair: abs(pair[0] - (pair[1] or 0.0)))
         return Prior.gaussian(most * first, 0.0), Prior.gaussian(most * (second or 0.0), 0.0)
     given = "empirical" if isinstance(request.laws, LearnedBelief) else request.laws
-    laws = contributions(rows, given, statistic=statistic, added=request.added)
+    laws = protections.contributions(rows, given, statistic=statistic, added=request.added)
     replaced = request.protect == "replacement"
     if request.listed and request.by_law:
         units = request.listed[0] if replaced else [unit for pair in request.listed for unit in pair]
@@ -317,23 +308,23 @@ def _choices(request: AggregateRequest, rows: UnitRows) -> dict[str, Choice]:
     for statistic in statistics:
         if values is not None and statistic == "sum":
             most = float(rows.sizes.max()) if added else 1.0
-            protection = of_values(values, rows=most, noise=noise)
+            protection = protections.of_values(values, rows=most, noise=noise)
         elif isinstance(laws, LearnedBelief) and statistic == "sum":
-            sets = sets_of(rows, laws, domain=request.domain)
+            sets = protections.sets_of(rows, laws, domain=request.domain)
             sets = {unit: sets[unit] for unit in present or sets}
-            protection = of_sets(sets, checked if replaced else None, noise=noise)
+            protection = protections.of_sets(sets, checked if replaced else None, noise=noise)
         else:
-            added_by = contributions(rows, laws, statistic=statistic, added=added)
+            added_by = protections.contributions(rows, laws, statistic=statistic, added=added)
             if replaced:
-                protection = of_replacement(added_by, checked, noise=noise)
+                protection = protections.of_replacement(added_by, checked, noise=noise)
             else:
                 protected = added_by if present is None else added_by.some(present)
-                protection = of_presence(protected, noise=noise)
+                protection = protections.of_presence(protected, noise=noise)
         found[statistic] = _chosen(protection, share, request)
     return found
 
 
-def _chosen(protection: Protection, target: Target, request: AggregateRequest) -> Choice:
+def _chosen(protection: protections.Protection, target: Target, request: AggregateRequest) -> Choice:
     noise, held = request.noise, target.pure if protection.pure_only else target
     asked = held if request.integer else noise.unrounded(held)  # integers are on their grid already
     distance, adds_up_from = protection.distance, 0.0

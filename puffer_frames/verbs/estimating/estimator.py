@@ -13,17 +13,10 @@ from puffer_frames.errors import ArgumentError, short_traceback
 from puffer_frames.frames.columns import Name
 from puffer_frames.numbers.presentation import Printed, Rows, shown, shown_names
 from puffer_frames.priors.prior import FloatArray
+from puffer_frames.verbs.estimating import moments
 from puffer_frames.verbs.estimating.estimated import CLEAR, Estimate, Reach, Scores, Target
 from puffer_frames.verbs.estimating.laws import Unfolded, Unfolding, check_shares, histogram_of
 from puffer_frames.verbs.estimating.levels import counts_of_levels, mean_kept, means_of_members, terms_of
-from puffer_frames.verbs.estimating.moments import (
-    Figure,
-    correlation_of,
-    covariance_of,
-    mean_of,
-    regression,
-    variance_of,
-)
 from puffer_frames.verbs.estimating.released_columns import NoisyColumn, ReleasedColumns
 
 INTERCEPT = "intercept"
@@ -89,7 +82,7 @@ class Estimator(Printed):
             if found is not None:
                 return self._made(f"mean of {shown(name)}", [found[0]], {}, notes=found[1:])
         if weights is None and name not in channels and not set(names) & set(channels):
-            return self._of_one("mean", name, by, mean_of)
+            return self._of_one("mean", name, by, moments.mean_of)
         return self._of_members(
             "mean", name, names, None if name in channels else self._with_moments(name, "mean"), weights
         )
@@ -142,7 +135,7 @@ class Estimator(Printed):
         if set(names) & set(self.columns.certificate.channels):
             return self._of_members("variance", name, names, self._with_moments(name, "variance"), ddof=ddof)
         return self._of_one(
-            "variance", name, by, lambda own, *, population: variance_of(own, population=population, ddof=ddof)
+            "variance", name, by, lambda own, *, population: moments.variance_of(own, population=population, ddof=ddof)
         )
 
     @short_traceback
@@ -164,13 +157,13 @@ class Estimator(Printed):
             )
         found = {name: self._with_moments(name, "covariance") for name in names}
         if other is not None:
-            figure = covariance_of(found[names[0]], found[names[1]], population=population, ddof=ddof)
+            figure = moments.covariance_of(found[names[0]], found[names[1]], population=population, ddof=ddof)
             return self._made(f"covariance of {shown_names(names)}", [figure], {}, of=names)
         pairs = [(a, b) for a in names for b in names]
         figures = [
-            variance_of(found[a], population=population, ddof=ddof)
+            moments.variance_of(found[a], population=population, ddof=ddof)
             if a == b
-            else covariance_of(found[a], found[b], population=population, ddof=ddof)
+            else moments.covariance_of(found[a], found[b], population=population, ddof=ddof)
             for a, b in pairs
         ]
         labels = {"column": tuple(a for a, _ in pairs), "other": tuple(b for _, b in pairs)}
@@ -204,11 +197,13 @@ class Estimator(Printed):
                 hint="Leave it out.",
             )
         if other is not None:
-            figure, scores = correlation_of(found[names[0]], found[names[1]], population=population)
+            figure, scores = moments.correlation_of(found[names[0]], found[names[1]], population=population)
             return self._made(f"correlation of {shown_names(names)}", [figure], {}, of=names, scores=(scores,))
         pairs = [(a, b) for a in names for b in names]
-        itself = Figure(1.0, 0.0), Scores(constant=0.0, linear=0.0, square=0.0)
-        made = [itself if a == b else correlation_of(found[a], found[b], population=population) for a, b in pairs]
+        itself = moments.Figure(1.0, 0.0), Scores(constant=0.0, linear=0.0, square=0.0)
+        made = [
+            itself if a == b else moments.correlation_of(found[a], found[b], population=population) for a, b in pairs
+        ]
         return self._made(
             f"correlations of {shown_names(names)}",
             [figure for figure, _ in made],
@@ -256,7 +251,7 @@ class Estimator(Printed):
             raise ArgumentError(
                 "the release", rule="of more rows than coefficients", got="fewer", hint="Regress on fewer columns."
             )
-        fit = regression(terms.y, terms.on, population=self.target == "population", weights=terms.weights)
+        fit = moments.regression(terms.y, terms.on, population=self.target == "population", weights=terms.weights)
         if fit is None or not fit.clearance > CLEAR:
             got = "none that chance does not explain" if fit is None else f"{fit.clearance:.2g} standard errors"
             raise ArgumentError(
@@ -446,7 +441,7 @@ class Estimator(Printed):
         return labels, [column.rows(own) for own in rows]
 
     def _of_one(
-        self, what: str, name: str, by: Name | Iterable[Name] | None, statistic: Callable[..., Figure]
+        self, what: str, name: str, by: Name | Iterable[Name] | None, statistic: Callable[..., moments.Figure]
     ) -> Estimate:
         labels, parts = self._groups(by, self._with_moments(name, what))
         figures = [statistic(part, population=self.target == "population") for part in parts]
@@ -469,7 +464,7 @@ class Estimator(Printed):
     def _made(
         self,
         what: str,
-        figures: Sequence[Figure],
+        figures: Sequence[moments.Figure],
         labels: Mapping[str, tuple[Any, ...]],
         *,
         of: Sequence[str] = (),
@@ -507,8 +502,8 @@ class Estimator(Printed):
         )
 
 
-def _figures(values: FloatArray, errors: FloatArray) -> list[Figure]:
-    return [Figure(*pair) for pair in zip(values.tolist(), errors.tolist(), strict=True)]
+def _figures(values: FloatArray, errors: FloatArray) -> list[moments.Figure]:
+    return [moments.Figure(*pair) for pair in zip(values.tolist(), errors.tolist(), strict=True)]
 
 
 def _objects(levels: Sequence[Any]) -> Any:
