@@ -244,8 +244,8 @@ def p_of_ranks(first: FloatArray, second: FloatArray, /) -> float:
     """The p-value of the rank correlation; 1 where one of them is constant."""
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return 1.0
-    ranks = (scipy.stats.rankdata(each) for each in (first, second))
-    return _p_of(float(np.corrcoef(*ranks)[0, 1]), first.size)
+    correlation = np.corrcoef(scipy.stats.rankdata(first), scipy.stats.rankdata(second))[0, 1]
+    return _p_of(float(correlation), first.size)
 
 
 def _p_of(correlation: float, rows: int) -> float:
