@@ -293,12 +293,9 @@ def read_certificate(path: str | Path, /) -> Certificate:
     """
     plain = read_parquet_metadata(path)
     if plain is None:
-        raise UncoveredFrameError(
-            "the Parquet file",
-            rule="one with a certificate in its metadata",
-            got="a file without one that can be read",
-            hint="Write releases with released.puffer.write_parquet(path).",
-        )
+        rule = "one with a certificate in its metadata"
+        hint = "Write releases with released.puffer.write_parquet(path)."
+        raise UncoveredFrameError("the Parquet file", rule=rule, got="a file without one that can be read", hint=hint)
     return Certificate.from_dict(plain)
 
 
@@ -342,12 +339,8 @@ def verify(
 
 
 def _no_plan() -> UncoveredFrameError:
-    return UncoveredFrameError(
-        "the frame",
-        rule="a lazy frame that privatize returned",
-        got="another one",
-        hint="Run the release itself, and go on from what it gives: released.puffer.collect().filter(...).",
-    )
+    hint = "Run the release itself, and go on from what it gives: released.puffer.collect().filter(...)."
+    return UncoveredFrameError("the frame", rule="a lazy frame that privatize returned", got="another one", hint=hint)
 
 
 def attached_to(frame: NativeFrame, /) -> Certificate:

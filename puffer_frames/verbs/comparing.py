@@ -549,12 +549,8 @@ def _of_table(one: Alternative, counted: Counted, start: float) -> list[Compared
 
 
 def _not_whole(got: str) -> ArgumentError:
-    return ArgumentError(
-        "the request",
-        rule="one with Laplace noise, for the loss of whole rows, of a table whose rows can be counted",
-        got=got,
-        hint='Say Noise(theorem="bounded").',
-    )
+    rule = "one with Laplace noise, for the loss of whole rows, of a table whose rows can be counted"
+    return ArgumentError("the request", rule=rule, got=got, hint='Say Noise(theorem="bounded").')
 
 
 def _failed(one: Alternative, counted: Counted, reason: str) -> list[ComparedRow]:

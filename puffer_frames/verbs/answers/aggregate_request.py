@@ -124,12 +124,8 @@ class AggregateRequest:
                 + (", or name a unit of several rows." if self.unit is None else " with what anybody knows of it."),
             )
         if self.protect == "presence" and self.unit is None and self.pairs != "all":
-            raise ArgumentError(
-                "pairs",
-                rule='left out for protect="presence" without a unit',
-                got="pairs",
-                hint="Name the column of units, or leave pairs out for every row.",
-            )
+            hint = "Name the column of units, or leave pairs out for every row."
+            raise ArgumentError("pairs", rule='left out for protect="presence" without a unit', got="pairs", hint=hint)
         if not self.allow_zero_noise:
             checks.check_count(self.queries, protect=self.protect, added=self.added)
         if self.integer:
@@ -139,12 +135,9 @@ class AggregateRequest:
     def check_values(self, values: FloatArray, /) -> None:
         """Raise PriorError for other values than integers where noise on the integers is asked for."""
         if self.integer and not (values == np.rint(values)).all():
-            raise PriorError(
-                f"the value column {self.value!r}",
-                rule="of integers for integer=True",
-                got="other numbers",
-                hint="Leave integer out.",
-            )
+            rule = "of integers for integer=True"
+            hint = "Leave integer out."
+            raise PriorError(f"the value column {self.value!r}", rule=rule, got="other numbers", hint=hint)
 
     @property
     def listed(self) -> list[Sequence[Any]]:
@@ -191,12 +184,9 @@ def _laws(laws: LawsArgument, domain: Bounds | None, *, added: bool) -> LawsArgu
     if isinstance(laws, str) and laws == POPULATION:
         laws = Population()
     if isinstance(laws, LearnedBelief) and added:
-        raise ArgumentError(
-            "laws",
-            rule='"empirical", "gaussian" or a mapping of unit to Prior with contribution="rows"',
-            got=f"a {type(laws).__name__}",
-            hint='Say contribution="draw": one row of each unit is drawn.',
-        )
+        rule = '"empirical", "gaussian" or a mapping of unit to Prior with contribution="rows"'
+        hint = 'Say contribution="draw": one row of each unit is drawn.'
+        raise ArgumentError("laws", rule=rule, got=f"a {type(laws).__name__}", hint=hint)
     if isinstance(laws, Mapping) and domain is not None and not added:
         checks.check_support(laws, low=domain[0], high=domain[1])
     return laws

@@ -352,12 +352,9 @@ def _chosen(protection: protections.Protection, target: Target, request: Aggrega
 def _pairs_of_units(pairs: str | Iterable[Sequence[Any]], units: Sequence[Secret]) -> Pairs:
     """Pairs of units that may replace one another."""
     if len(units) < 2:
-        raise ArgumentError(
-            "the units",
-            rule="at least two where each may be replaced by another",
-            got=f"{len(units)}",
-            hint='Say protect="presence" to hide whether the one unit is there.',
-        )
+        rule = "at least two where each may be replaced by another"
+        hint = 'Say protect="presence" to hide whether the one unit is there.'
+        raise ArgumentError("the units", rule=rule, got=f"{len(units)}", hint=hint)
     return check_pairs(pairs, units)
 
 
@@ -368,19 +365,12 @@ def _listed_units(pairs: object, units: Sequence[Secret]) -> list[Secret]:
         entries = list(pair) if isinstance(pair, Iterable) and not isinstance(pair, str) else []
         named = [entry for entry in entries if entry is not None]
         if len(entries) != 2 or len(named) != 1:
-            raise ArgumentTypeError(
-                "pairs",
-                rule='pairs of a unit and None (absent) for protect="presence"',
-                got="another pair",
-                hint='Write pairs=[("ann", None)], or leave them out for every unit.',
-            )
+            rule = 'pairs of a unit and None (absent) for protect="presence"'
+            hint = 'Write pairs=[("ann", None)], or leave them out for every unit.'
+            raise ArgumentTypeError("pairs", rule=rule, got="another pair", hint=hint)
         if not isinstance(named[0], Hashable) or named[0] not in known:
-            raise ArgumentError(
-                "pairs",
-                rule="pairs of units of the frame and None",
-                got=repr(named[0]),
-                hint="Write the unit as it stands in the frame.",
-            )
+            hint = "Write the unit as it stands in the frame."
+            raise ArgumentError("pairs", rule="pairs of units of the frame and None", got=repr(named[0]), hint=hint)
         found.append(named[0])
     if not found:
         raise ArgumentError("pairs", rule="at least one", got="none", hint="Leave pairs out for every unit.")

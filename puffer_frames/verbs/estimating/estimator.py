@@ -174,12 +174,9 @@ class Estimator(Printed):
         found = self._several(column, other, "correlation", hint="Name another column too.")
         constant = next((name for name, own in found.items() if own.is_exact and np.ptp(own.values) == 0), None)
         if constant is not None:
-            raise ArgumentError(
-                f"the column {constant!r}",
-                rule="of different values, for a correlation",
-                got="one that is the same in every row",
-                hint="Leave it out.",
-            )
+            rule = "of different values, for a correlation"
+            got = "one that is the same in every row"
+            raise ArgumentError(f"the column {constant!r}", rule=rule, got=got, hint="Leave it out.")
         pairs = list(product(found, repeat=2) if other is None else [tuple(found)])
         itself = moments.Figure(1.0, 0.0), Scores(constant=0.0, linear=0.0, square=0.0)
         made = [

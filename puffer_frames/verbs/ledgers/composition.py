@@ -194,12 +194,8 @@ def together(certificates: Sequence[Certificate], /, *, frame: NativeFrame | Non
     (one,) = certificates
     check_measured(certificates)
     if one.reproducible:
-        raise CalibrationError(
-            "the releases",
-            rule="private ones",
-            got="noise that came from a seed",
-            hint="Leave out rng=: such a release is not private.",
-        )
+        hint = "Leave out rng=: such a release is not private."
+        raise CalibrationError("the releases", rule="private ones", got="noise that came from a seed", hint=hint)
     return Composition(
         epsilon=one.epsilon,
         delta=one.delta,

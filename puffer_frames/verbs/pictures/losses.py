@@ -301,12 +301,8 @@ def sheet(plan: Any, /) -> Figure:
         return figure
     drawn = [name for name in plan.scales if plan.choices[name].empirical]
     if not drawn:
-        raise CalibrationError(
-            "the plan",
-            rule="one with a column of numbers, whose frequencies it knows",
-            got="another one",
-            hint="Print it: its text has all figures.",
-        )
+        rule = "one with a column of numbers, whose frequencies it knows"
+        raise CalibrationError("the plan", rule=rule, got="another one", hint="Print it: its text has all figures.")
     figure, axes = new_sheet(2 * len(drawn))
     for k, name in enumerate(drawn):
         distributions(plan, column=name, ax=axes[2 * k])

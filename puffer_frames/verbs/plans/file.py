@@ -201,12 +201,9 @@ def write_plan(path: str | Path, plan: Any, /, *, password: str | bytes | None, 
     if key is not None:
         text = readable(_locked(text.encode(), key)) + "\n"
     if len(text) > PLAN_BYTES or entries > _MOST_ENTRIES:
-        raise ArgumentError(
-            "the plan",
-            rule=f"of at most {PLAN_BYTES >> 20} MiB and {_MOST_ENTRIES:,} entries, to be read again",
-            got=f"{len(text) / (1 << 20):.0f} MiB",
-            hint="Round the columns before the plan is made: it holds every different row. Or release by it unsaved.",
-        )
+        rule = f"of at most {PLAN_BYTES >> 20} MiB and {_MOST_ENTRIES:,} entries, to be read again"
+        hint = "Round the columns before the plan is made: it holds every different row. Or release by it unsaved."
+        raise ArgumentError("the plan", rule=rule, got=f"{len(text) / (1 << 20):.0f} MiB", hint=hint)
     with replacing(path, private=True, new=not overwrite) as file:
         left = memoryview(text.encode())
         while left:
@@ -270,12 +267,9 @@ def _document(content: bytes) -> dict[str, Any]:
     if not (first.isascii() and first.isdigit() and 0 < len(first) < 4):
         raise refused("a file without a version")
     if int(first) > int(SCHEMA.partition(".")[0]):
-        raise PlanFileError(
-            "the plan file",
-            rule=f"of schema {SCHEMA.partition('.')[0]}, which this version of the package knows",
-            got=f"schema {first}",
-            hint="Read it with a later version of puffer_frames.",
-        )
+        rule = f"of schema {SCHEMA.partition('.')[0]}, which this version of the package knows"
+        hint = "Read it with a later version of puffer_frames."
+        raise PlanFileError("the plan file", rule=rule, got=f"schema {first}", hint=hint)
     return found
 
 
@@ -358,12 +352,8 @@ def _checked(password: object) -> bytes:
                 "password", rule="a text of whole characters", got="another one", hint="Type it again."
             ) from None
     if not isinstance(password, bytes):
-        raise ArgumentTypeError(
-            "password",
-            rule="a text, bytes or None",
-            got=f"a {type(password).__name__}",
-            hint="Leave it out for a file that is not encrypted.",
-        )
+        hint = "Leave it out for a file that is not encrypted."
+        raise ArgumentTypeError("password", rule="a text, bytes or None", got=f"a {type(password).__name__}", hint=hint)
     if not password:
         raise ArgumentError(
             "password", rule="of at least one character", got="none", hint="Leave it out for no encryption."

@@ -231,12 +231,9 @@ class Plan(Printed):
         rows, seen = self._seen(table, asked.roles, layout=asked.layout)
         same = seen.checksum() == self.checksum
         if not same and not other_rows:
-            raise CalibrationError(
-                "the frame",
-                rule="the one that the plan was made from",
-                got="a frame with other rows",
-                hint="Calibrate this frame, or say allow_other_frame=True to use the beliefs learned from the first.",
-            )
+            rule = "the one that the plan was made from"
+            hint = "Calibrate this frame, or say allow_other_frame=True to use the beliefs learned from the first."
+            raise CalibrationError("the frame", rule=rule, got="a frame with other rows", hint=hint)
         unproved = fitted.check_own(seen, own_rows=same, left_out=self.left_out)
         batch = None if same else fitted.measure(seen)
         if batch is not None and batch.exceeded and not drift:
