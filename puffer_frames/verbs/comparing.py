@@ -197,8 +197,8 @@ def entries_of(entry: Any, /) -> tuple[Any, ...]:
     return (entry,) if isinstance(entry, (str, LearnedBelief)) else (ONLY, entry)
 
 
-def of_numbers(asked: Asked, /, *, two_values: bool) -> Iterator[Alternative]:
-    """The alternatives for one column of numbers."""
+def of_one(asked: Asked, /, *, two_values: bool) -> Iterator[Alternative]:
+    """The alternatives for one column, of numbers or, without noises, of labels."""
     observed = catalogue.BERNOULLI.name if two_values else catalogue.KANTOROVICH.name
     for epsilon in asked.epsilons:
         for name, entry in asked.beliefs.items():
@@ -213,16 +213,6 @@ def of_numbers(asked: Asked, /, *, two_values: bool) -> Iterator[Alternative]:
         for rows in asked.noises:  # for the range of the column, which is the domain where there is one
             if rows.has(catalogue.BOUNDED.name):
                 yield Alternative(epsilon, ANY_LAW, (Contamination(share=1.0),), rows, catalogue.BOUNDED.name)
-        for name, rows in asked.channels:
-            yield Alternative(epsilon, name, ("empirical",), rows)
-
-
-def of_labels(asked: Asked, /) -> Iterator[Alternative]:
-    """The alternatives for one column of labels."""
-    for epsilon in asked.epsilons:
-        for (name, entry), rows in product(asked.beliefs.items(), asked.plain):
-            if entry != "fitted":
-                yield Alternative(epsilon, name, entries_of(entry), rows)
         for name, rows in asked.channels:
             yield Alternative(epsilon, name, ("empirical",), rows)
 
@@ -410,9 +400,9 @@ class Counted:
         if len(self.base.public) > 1:
             yield from of_columns(self.asked, columns=len(self.base.public))
         elif self.rows is None:
-            yield from of_labels(self.asked)
+            yield from of_one(replace(self.asked, noises=()), two_values=False)
         else:
-            yield from of_numbers(self.asked, two_values=self.values == 2)
+            yield from of_one(self.asked, two_values=self.values == 2)
         for epsilon, (name, entry), rows in product(self.asked.epsilons, self.asked.beliefs.items(), self.asked.others):
             yield Alternative(epsilon, name, entries_of(entry), rows, rows.options.title)
 

@@ -251,9 +251,7 @@ def _of_pairs(shared: Sequence[_Shared]) -> Iterator[PairQuality]:
     some = list(map(_in_some_rows, shared))
     cells = [_in_cells(column) if column.is_numeric else _in_few_levels(column) for column in some]
     pairs = list(combinations(range(len(some)), 2))
-    if len(pairs) > _MOST_PAIRS:
-        pairs = [pairs[k] for k in np.sort(np.random.default_rng(0).choice(len(pairs), _MOST_PAIRS, replace=False))]
-    for i, j in pairs:
+    for i, j in (pairs[k] for k in _some_of(len(pairs), _MOST_PAIRS)):
         first, second = some[i], some[j]
         if first.is_numeric and second.is_numeric:
             told = [_correlation(first.before, second.before), _correlation(first.after, second.after)]
@@ -267,14 +265,14 @@ def _of_pairs(shared: Sequence[_Shared]) -> Iterator[PairQuality]:
 
 
 def _in_some_rows(column: _Shared) -> _Shared:
-    """The same rows of each column: of more than a few some."""
-    parts = [
-        values
-        if values.size <= _MOST_ROWS
-        else values[np.sort(np.random.default_rng(0).choice(values.size, _MOST_ROWS, replace=False))]
-        for values in (column.before, column.after)
-    ]
-    return replace(column, before=parts[0], after=parts[1])
+    """The same rows of each column."""
+    before, after = (values[_some_of(values.size, _MOST_ROWS)] for values in (column.before, column.after))
+    return replace(column, before=before, after=after)
+
+
+def _some_of(count: int, most: int) -> IndexArray:
+    """So many places at most, at random, the same in every call."""
+    return np.arange(count) if count <= most else np.sort(np.random.default_rng(0).choice(count, most, replace=False))
 
 
 def _in_cells(column: _Shared) -> list[IndexArray]:

@@ -139,6 +139,15 @@ class AggregateRequest:
             hint = "Leave integer out."
             raise PriorError(f"the value column {self.value!r}", rule=rule, got="other numbers", hint=hint)
 
+    def most_rows(self, rows: UnitRows, /) -> float:
+        """How many rows one unit adds at most."""
+        return float(rows.sizes.max()) if self.added else 1.0
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """What gets noise: a mean is a sum, divided."""
+        return tuple(dict.fromkeys("sum" if name == "mean" else name for name in self.queries))
+
     @property
     def listed(self) -> list[Sequence[Any]]:
         """The listed pairs; none for all."""

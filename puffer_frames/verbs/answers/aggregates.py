@@ -184,7 +184,7 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
     table, several = open_table(frame), one_by_one(arguments)
     if several is not None:
         return _curve(table, several)
-    request, rows = _read(AggregateRequest.of(arguments, table.labels), table)
+    request, rows = _read(arguments, table)
     warn_of_weakness(request.target, rows=rows.count, of="units")
     choices = _choices(request, rows)
     impossible = protections.units_ruled_out(rows, request.laws, added=request.added) if "sum" in choices else 0
@@ -226,7 +226,8 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
     return reserved.put_answers(certificate, table.answers(labels=labels, numbers=numbers))
 
 
-def _read(request: AggregateRequest, table: Table) -> tuple[AggregateRequest, UnitRows]:
+def _read(arguments: AggregateArguments, table: Table) -> tuple[AggregateRequest, UnitRows]:
+    request = AggregateRequest.of(arguments, table.labels)
     rows = table.read_units(request.columns)
     return request.of_rows(rows), rows
 
@@ -243,8 +244,8 @@ def _warn_of_noise(request: AggregateRequest, rows: UnitRows, noises: Mapping[st
 def replay_aggregate(frame: NativeFrame, arguments: AggregateArguments, scales: Mapping[str, float], /) -> Replay:
     """The answers without noise, and what the noise must hide; raises as `aggregate`."""
     table = open_table(coded(frame, arguments.null_values)[0])
-    request, rows = _read(AggregateRequest.of(arguments, table.labels), table)
-    statistics = tuple(dict.fromkeys("sum" if name == "mean" else name for name in request.queries))
+    request, rows = _read(arguments, table)
+    statistics = request.statistics
 
     def answers(scales: Mapping[str, float]) -> FloatArray:
         noises = {name: _noise(request, scales.get(name, 0.0)) for name in statistics}
@@ -263,7 +264,7 @@ def replay_aggregate(frame: NativeFrame, arguments: AggregateArguments, scales: 
 def _rivals(request: AggregateRequest, rows: UnitRows, statistic: str) -> tuple[Prior, Prior]:
     """Two laws of what one unit adds that the noise must hide, far apart."""
     if request.values is not None and statistic == "sum":
-        most = float(rows.sizes.max()) if request.added else 1.0
+        most = request.most_rows(rows)
         first, second = max(request.values, key=lambda pair: abs(pair[0] - (pair[1] or 0.0)))
         return Prior.gaussian(most * first, 0.0), Prior.gaussian(most * (second or 0.0), 0.0)
     given = "empirical" if isinstance(request.laws, LearnedBelief) else request.laws
@@ -295,7 +296,7 @@ def _choices(request: AggregateRequest, rows: UnitRows) -> dict[str, Choice]:
     """The scale of each statistic that is asked for; several share the target evenly."""
     request.check_values(rows.values)
     laws, values, added, noise = request.laws, request.values, request.added, request.noise
-    statistics = tuple(dict.fromkeys("sum" if name == "mean" else name for name in request.queries))
+    statistics = request.statistics
     replaced = request.protect == "replacement"
     counted = "count" in statistics and not (replaced and not added)
     share = request.target.share(max(1, len([name for name in statistics if name != "count"]) + counted))
@@ -307,8 +308,7 @@ def _choices(request: AggregateRequest, rows: UnitRows) -> dict[str, Choice]:
     found = {}
     for statistic in statistics:
         if values is not None and statistic == "sum":
-            most = float(rows.sizes.max()) if added else 1.0
-            protection = protections.of_values(values, rows=most, noise=noise)
+            protection = protections.of_values(values, rows=request.most_rows(rows), noise=noise)
         elif isinstance(laws, LearnedBelief) and statistic == "sum":
             sets = protections.sets_of(rows, laws, domain=request.domain)
             sets = {unit: sets[unit] for unit in present or sets}

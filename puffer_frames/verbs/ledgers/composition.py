@@ -172,9 +172,7 @@ def compose(releases: Iterable[Release], /, *, frame: NativeFrame | None = None)
     if len(batches) > 1:
         found = _in_parallel(batches, frame)
     elif len(last) == 1 and frame is None:
-        check_measured(last)
-        one = last[0]
-        found = Composition(epsilon=one.epsilon, delta=one.delta, rule=_CHAIN, releases=1, beliefs=one.beliefs)
+        found = replace(together(last), rule=_CHAIN)
     else:
         found = _of_certificates(last) if frame is None else _of_table(last, frame)
         if len(last) < len(certificates):

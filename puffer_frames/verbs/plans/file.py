@@ -188,14 +188,7 @@ def write_plan(path: str | Path, plan: Any, /, *, password: str | bytes | None, 
     cannot be written there.
     """
     key = None if password is None else _checked(password)
-    document = {
-        _PRIVATE: PRIVATE,
-        "format": FORMAT,
-        "schema": SCHEMA,
-        "version": __version__,
-        "digest": digest_of(plan, schema=SCHEMA),
-        "plan": plan,
-    }
+    document = _header(PRIVATE) | {"digest": digest_of(plan, schema=SCHEMA), "plan": plan}
     text = readable(document) + "\n"
     entries = text.count(",")
     if key is not None:
@@ -208,6 +201,11 @@ def write_plan(path: str | Path, plan: Any, /, *, password: str | bytes | None, 
         left = memoryview(text.encode())
         while left:
             left = left[file.write(left) :]
+
+
+def _header(private: str) -> dict[str, Any]:
+    """What both kinds of files begin with."""
+    return {_PRIVATE: private, "format": FORMAT, "schema": SCHEMA, "version": __version__}
 
 
 def _read(place: Path) -> bytes:
@@ -284,21 +282,9 @@ def _check_names(document: Mapping[str, Any], names: tuple[str, ...]) -> None:
 def _locked(content: bytes, key: bytes) -> dict[str, Any]:
     """The content under AES-GCM, which authenticates the header too."""
     salt, nonce = os.urandom(16), os.urandom(12)
-    header: dict[str, Any] = {
-        _PRIVATE: SEALED,
-        "format": FORMAT,
-        "schema": SCHEMA,
-        "version": __version__,
-        "encryption": {
-            "cipher": _CIPHER,
-            "key from": _KDF,
-            "cost": _COST,
-            "block": _BLOCK,
-            "lanes": _LANES,
-            "salt": base64.b64encode(salt).decode(),
-            "nonce": base64.b64encode(nonce).decode(),
-        },
-    }
+    how = {"cipher": _CIPHER, "key from": _KDF, "cost": _COST, "block": _BLOCK, "lanes": _LANES}
+    how |= {"salt": base64.b64encode(salt).decode(), "nonce": base64.b64encode(nonce).decode()}
+    header = _header(SEALED) | {"encryption": how}
     cipher = AESGCM(_derived(key, salt, cost=_COST, lanes=_LANES))
     return header | {"content": base64.b64encode(cipher.encrypt(nonce, content, _canonical(header))).decode()}
 

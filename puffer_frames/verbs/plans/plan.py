@@ -245,14 +245,13 @@ class Plan(Printed):
             request.sampled(rows)
         if batch is not None:
             fitted.warn_of_others(seen, rows)
-        counts = fitted.rows_of(seen)
         return release_rows(
             fitted,
             rows,
             asked,
             drawing,
             frame=frame,
-            rows_per_secret=counts,
+            rows_per_secret=fitted.rows_of(seen),
             batch=None if batch is None else batch.excess(),
             unproved=unproved,
         )
@@ -554,9 +553,9 @@ class Plan(Printed):
         parts["left_out"] = tuple(dict.fromkeys((*self.left_out, *left_out)))
         if fitted.compares:
             parts["compared"] = self.compared
-        parts |= {
-            name: part for name, part in (("dropped", self.dropped), ("sampled", self.sampled)) if part is not None
-        }
+        for name in ("dropped", "sampled"):
+            if (part := getattr(self, name)) is not None:
+                parts[name] = part
         form = codec()
         return {TAG: fitted.tag, **{name: form.plain(part) for name, part in parts.items()}}
 
