@@ -272,12 +272,9 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         with as_they_are():
             check_is_fitted(self)
         if self._layout().row_id != self._row_id:  # other numbers would be other noise for the same rows
-            raise ArgumentError(
-                "row_id",
-                rule="the one that the transformer was fitted with",
-                got="another one",
-                hint="Set it before the fit; a transformer that is fitted anew makes further releases.",
-            )
+            rule = "the one that the transformer was fitted with"
+            hint = "Set it before the fit; a transformer that is fitted anew makes further releases."
+            raise ArgumentError("row_id", rule=rule, got="another one", hint=hint)
         frame = self._frame(X, reset=False)
         if self.rng is not None:
             with _of_all_rows():
@@ -347,12 +344,8 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _frame(self, X: NativeFrame | ArrayLike, *, reset: bool) -> NativeFrame:  # noqa: N803
         """The input as a frame, its columns those of the fitted one."""
         if isinstance(X, np.ma.MaskedArray):
-            raise ArgumentTypeError(
-                "X",
-                rule="an array without a mask",
-                got="a masked one",
-                hint="Give a frame, in which missing entries are null.",
-            )
+            hint = "Give a frame, in which missing entries are null."
+            raise ArgumentTypeError("X", rule="an array without a mask", got="a masked one", hint=hint)
         if not is_frame(X):
             least = {"ensure_min_samples": 2, "ensure_min_features": 2} if reset else {}
             try:
@@ -360,28 +353,18 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                     found = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False, **least)
             except ValueError as error:  # scikit-learn's own text prints the array
                 if str(error).startswith(_COMPLEX):
-                    raise ArgumentError(
-                        "X",
-                        rule="an array of real numbers or labels",
-                        got=f"complex numbers: {_COMPLEX}",
-                        hint="Give the real and the imaginary part a column each.",
-                    ) from None
+                    rule = "an array of real numbers or labels"
+                    hint = "Give the real and the imaginary part a column each."
+                    raise ArgumentError("X", rule=rule, got=f"complex numbers: {_COMPLEX}", hint=hint) from None
                 if "array=" not in str(error):
                     raise
-                raise ArgumentError(
-                    "X",
-                    rule="a frame, or an array of rows and columns",
-                    got=f"a {type(X).__name__} of another shape",
-                    hint="Reshape your data: one entry for each row and column; frame[[name]] is one column.",
-                ) from None
+                rule = "a frame, or an array of rows and columns"
+                hint = "Reshape your data: one entry for each row and column; frame[[name]] is one column."
+                raise ArgumentError("X", rule=rule, got=f"a {type(X).__name__} of another shape", hint=hint) from None
             return frame_of(found)
         if not isinstance(open_table(X), LocalTable):
-            raise ArgumentTypeError(
-                "X",
-                rule="a frame in memory",
-                got=f"a {type(X).__name__}",
-                hint="Collect it first, or release it by X.puffer.privatize(...), which does not.",
-            )
+            hint = "Collect it first, or release it by X.puffer.privatize(...), which does not."
+            raise ArgumentTypeError("X", rule="a frame in memory", got=f"a {type(X).__name__}", hint=hint)
         with as_they_are():
             validate_data(self, X, skip_check_array=True, reset=reset)
         return X

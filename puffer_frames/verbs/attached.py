@@ -88,17 +88,7 @@ def report(
 ) -> None:
     """Write the page of a release, to read, print and sign: `released.puffer.certificate.report(path)`.
 
-    Parameters
-    ----------
-    released : frame
-        With its certificate.
-    path, ledger, audit, justification, file, overwrite
-        As in `Certificate.report`.
-
-    Raises
-    ------
-    UncoveredFrameError
-        As `certificate_of`; else as `Certificate.report`.
+    Its arguments, and what it raises, are those of `Certificate.report`; without a certificate as `certificate_of`.
     """
     found = certificate_of(released)
     found.report(path, ledger=ledger, audit=audit, justification=justification, file=file, overwrite=overwrite)
@@ -204,11 +194,15 @@ def collect(frame: NativeFrame, /) -> NativeFrame:
 
     Examples
     --------
-    >>> import numpy as np, polars as pl, puffer_frames
+    >>> import numpy as np, polars as pl, puffer_frames, tempfile
     >>> rng = np.random.default_rng(0)
     >>> people = pl.LazyFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
     >>> released = people.puffer.privatize(secret="group", public="score", epsilon=0.1)
     >>> released.puffer.collect().puffer.verify()
+    'unsigned: cannot be trusted'
+    >>> path = tempfile.mkdtemp() + "/released.parquet"
+    >>> released.puffer.sink_parquet(path)
+    >>> puffer_frames.read_certificate(path).verify(path)
     'unsigned: cannot be trusted'
     """
     runs = runs_of(frame)
@@ -236,10 +230,6 @@ def sink_parquet(frame: NativeFrame, path: str | Path, /) -> None:
     path : str or Path
         Of a file in a local folder. A run that fails leaves no file.
 
-    Returns
-    -------
-    None
-
     Raises
     ------
     UncoveredFrameError, CalibrationError, LedgerError
@@ -247,17 +237,7 @@ def sink_parquet(frame: NativeFrame, path: str | Path, /) -> None:
 
     Notes
     -----
-    **Cost**: one run of the plan with the streaming engine; memory for some batches of rows.
-
-    Examples
-    --------
-    >>> import numpy as np, polars as pl, puffer_frames, tempfile
-    >>> rng = np.random.default_rng(0)
-    >>> people = pl.LazyFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
-    >>> path = tempfile.mkdtemp() + "/released.parquet"
-    >>> people.puffer.privatize(secret="group", public="score", epsilon=0.1).puffer.sink_parquet(path)
-    >>> puffer_frames.read_certificate(path).verify(path)
-    'unsigned: cannot be trusted'
+    `collect` has an example. **Cost**: one run of the plan with the streaming engine; memory for some batches of rows.
     """
     _sink(frame, path, durable=False)
 
@@ -313,12 +293,9 @@ def read_certificate(path: str | Path, /) -> Certificate:
     """
     plain = read_parquet_metadata(path)
     if plain is None:
-        raise UncoveredFrameError(
-            "the Parquet file",
-            rule="one with a certificate in its metadata",
-            got="a file without one that can be read",
-            hint="Write releases with released.puffer.write_parquet(path).",
-        )
+        rule = "one with a certificate in its metadata"
+        hint = "Write releases with released.puffer.write_parquet(path)."
+        raise UncoveredFrameError("the Parquet file", rule=rule, got="a file without one that can be read", hint=hint)
     return Certificate.from_dict(plain)
 
 
@@ -362,12 +339,8 @@ def verify(
 
 
 def _no_plan() -> UncoveredFrameError:
-    return UncoveredFrameError(
-        "the frame",
-        rule="a lazy frame that privatize returned",
-        got="another one",
-        hint="Run the release itself, and go on from what it gives: released.puffer.collect().filter(...).",
-    )
+    hint = "Run the release itself, and go on from what it gives: released.puffer.collect().filter(...)."
+    return UncoveredFrameError("the frame", rule="a lazy frame that privatize returned", got="another one", hint=hint)
 
 
 def attached_to(frame: NativeFrame, /) -> Certificate:

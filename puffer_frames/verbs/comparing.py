@@ -21,31 +21,15 @@ from puffer_frames.mechanisms.channel import mechanism as channels
 from puffer_frames.mechanisms.channel.fitted import Seen, roles_of
 from puffer_frames.mechanisms.channel.options import SEEING, Channel
 from puffer_frames.mechanisms.noise import mechanism as noises
+from puffer_frames.mechanisms.noise import rows_seen
 from puffer_frames.mechanisms.noise.options import Noise
-from puffer_frames.mechanisms.noise.rows_seen import (
-    RowsSeen,
-    spread_of,
-    with_labels,
-    with_merged,
-    with_tables,
-    with_units,
-)
 from puffer_frames.mechanisms.request import Request, is_joint
 from puffer_frames.mechanisms.seam import ComparedRow, Spread
 from puffer_frames.mechanisms.sequential.options import Sequential
 from puffer_frames.noise.channel import MOST_NUMBERS
 from puffer_frames.noise.families import WORDS, noise_family
 from puffer_frames.numbers.arguments import Target
-from puffer_frames.papers.catalogue import (
-    BERNOULLI,
-    BOUNDED,
-    GAUSSIAN,
-    KANTOROVICH,
-    MIXTURE,
-    MIXTURES,
-    TRANSLATION,
-    UBM,
-)
+from puffer_frames.papers import catalogue
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.priors.summary import LevelCounts, Summary
 from puffer_frames.scales.beliefs import MANY_SECRETS, ONLY
@@ -60,7 +44,7 @@ WITHIN_CAP = "contaminated, any law within 8"
 """The guarantee of a channel whose options are left out."""
 NETWORK = "network"
 """What the guarantee of a table that is released column by column is under."""
-MODELS = (TRANSLATION.name, GAUSSIAN.name, MIXTURE.name, UBM.name)
+MODELS = (catalogue.TRANSLATION.name, catalogue.GAUSSIAN.name, catalogue.MIXTURE.name, catalogue.UBM.name)
 """Theorems that fit a model; the last one is compared where it is named."""
 BELIEFS = ("fitted", "empirical", Contamination(), "population")
 FAMILIES = (Noise(), Noise("gaussian"))
@@ -80,7 +64,7 @@ class Rows:
 
     def has(self, theorem: str, /) -> bool:
         """Whether it is noise with this theorem, or with any."""
-        known = (theorem,) if theorem == UBM.name else ("auto", theorem)
+        known = (theorem,) if theorem == catalogue.UBM.name else ("auto", theorem)
         return isinstance(self.options, Noise) and self.options.theorem in known
 
 
@@ -106,7 +90,7 @@ class Alternative:
             return options
         if options.theorem != theorem:  # what else was said of noise is for some theorems alone
             weights = options.weights if theorem == "auto" else None
-            components = options.components if theorem in {each.name for each in MIXTURES} else None
+            components = options.components if theorem in {each.name for each in catalogue.MIXTURES} else None
             options = replace(options, theorem=theorem, weights=weights, components=components)  # type: ignore[arg-type]
         return options
 
@@ -213,9 +197,9 @@ def entries_of(entry: Any, /) -> tuple[Any, ...]:
     return (entry,) if isinstance(entry, (str, LearnedBelief)) else (ONLY, entry)
 
 
-def of_numbers(asked: Asked, /, *, two_values: bool) -> Iterator[Alternative]:
-    """The alternatives for one column of numbers."""
-    observed = BERNOULLI.name if two_values else KANTOROVICH.name
+def of_one(asked: Asked, /, *, two_values: bool) -> Iterator[Alternative]:
+    """The alternatives for one column, of numbers or, without noises, of labels."""
+    observed = catalogue.BERNOULLI.name if two_values else catalogue.KANTOROVICH.name
     for epsilon in asked.epsilons:
         for name, entry in asked.beliefs.items():
             fitted, empirical = entry == "fitted", isinstance(entry, str) and entry == "empirical"
@@ -227,18 +211,8 @@ def of_numbers(asked: Asked, /, *, two_values: bool) -> Iterator[Alternative]:
             for rows in () if fitted else asked.plain:
                 yield Alternative(epsilon, name, entries_of(entry), rows)
         for rows in asked.noises:  # for the range of the column, which is the domain where there is one
-            if rows.has(BOUNDED.name):
-                yield Alternative(epsilon, ANY_LAW, (Contamination(share=1.0),), rows, BOUNDED.name)
-        for name, rows in asked.channels:
-            yield Alternative(epsilon, name, ("empirical",), rows)
-
-
-def of_labels(asked: Asked, /) -> Iterator[Alternative]:
-    """The alternatives for one column of labels."""
-    for epsilon in asked.epsilons:
-        for (name, entry), rows in product(asked.beliefs.items(), asked.plain):
-            if entry != "fitted":
-                yield Alternative(epsilon, name, entries_of(entry), rows)
+            if rows.has(catalogue.BOUNDED.name):
+                yield Alternative(epsilon, ANY_LAW, (Contamination(share=1.0),), rows, catalogue.BOUNDED.name)
         for name, rows in asked.channels:
             yield Alternative(epsilon, name, ("empirical",), rows)
 
@@ -249,13 +223,13 @@ def of_columns(asked: Asked, /, *, columns: int) -> Iterator[Alternative]:
         for name, entry in asked.beliefs.items():
             if isinstance(entry, str) and entry == "fitted":
                 continue
-            for theorem, rows in product(("auto", KANTOROVICH.name), asked.noises):
+            for theorem, rows in product(("auto", catalogue.KANTOROVICH.name), asked.noises):
                 twice = theorem != "auto" and rows.has("auto") and columns > MOST_COLUMNS
                 if rows.has(theorem) and not twice:  # of so many both words mean the coupling
                     yield Alternative(epsilon, name, entries_of(entry), rows, theorem)
         for rows in asked.noises:
-            if rows.has(BOUNDED.name):
-                yield Alternative(epsilon, ANY_LAW, ("empirical",), rows, BOUNDED.name)
+            if rows.has(catalogue.BOUNDED.name):
+                yield Alternative(epsilon, ANY_LAW, ("empirical",), rows, catalogue.BOUNDED.name)
         for rows in asked.tables:
             yield Alternative(epsilon, NETWORK, ("fitted",), rows, "sequential")
 
@@ -381,7 +355,7 @@ class Counted:
     table: Table
     base: Request
     """What all have in common, with what was found of labels, units and strata."""
-    rows: RowsSeen | None
+    rows: rows_seen.RowsSeen | None
     """Counts of numbers, and of whole rows of several columns; None for one column of labels."""
     levels: Seen | None
     """Counts of the labels of one column, or the same of numbers; None of several."""
@@ -407,9 +381,9 @@ class Counted:
             rule = '"raise" or "drop" to compare numbers, or several columns'
             hint = 'Leave it out. Whole tables take them as a level: make a plan with mechanism="sequential".'
             raise ArgumentError("nulls", rule=rule, got="'level'", hint=hint)
-        base, frame, table = with_merged(with_labels(base, table), frame, table)
-        base = with_units(base, table)
-        seen = RowsSeen.of(table.complete(base.roles(), nulls=base.nulls, layout=None), base)
+        base, frame, table = rows_seen.with_merged(rows_seen.with_labels(base, table), frame, table)
+        base = rows_seen.with_units(base, table)
+        seen = rows_seen.RowsSeen.of(table.complete(base.roles(), nulls=base.nulls, layout=None), base)
         merged = seen.protected(replace(base, apart=False)).summaries
         return cls(
             frame=frame,
@@ -426,9 +400,9 @@ class Counted:
         if len(self.base.public) > 1:
             yield from of_columns(self.asked, columns=len(self.base.public))
         elif self.rows is None:
-            yield from of_labels(self.asked)
+            yield from of_one(replace(self.asked, noises=()), two_values=False)
         else:
-            yield from of_numbers(self.asked, two_values=self.values == 2)
+            yield from of_one(self.asked, two_values=self.values == 2)
         for epsilon, (name, entry), rows in product(self.asked.epsilons, self.asked.beliefs.items(), self.asked.others):
             yield Alternative(epsilon, name, entries_of(entry), rows, rows.options.title)
 
@@ -458,7 +432,7 @@ class Counted:
         found = replace(found, merged=self.base.merged, merged_as=self.base.merged_as)
         return found if found.unit is None else found.for_units(self.base.repeats.rows)
 
-    def seen(self, request: Request, /) -> RowsSeen:
+    def seen(self, request: Request, /) -> rows_seen.RowsSeen:
         """What this request may know of the rows."""
         assert self.rows is not None
         whole = bool(request.labels) or is_joint(request)
@@ -468,13 +442,13 @@ class Counted:
 def _spread(summary: Summary) -> Spread:
     """The spread of all rows that were counted."""
     priors = {secret: Prior.empirical(*pair) for secret, pair in summary.counts.items()}
-    std, constant = spread_of(priors, summary.rows_per_secret)
+    std, constant = rows_seen.spread_of(priors, summary.rows_per_secret)
     return Spread(std=std, constant=constant)
 
 
 def _read_beliefs(asked: Asked, base: Request, coded: tuple[str, ...]) -> Asked:
     """The same with the frames among the beliefs read, once."""
-    read = partial(channels.with_tables, coded=coded) if coded else with_tables
+    read = partial(channels.with_tables, coded=coded) if coded else rows_seen.with_tables
     found = {
         name: read(replace(base, beliefs=[entry])).beliefs[0] if is_frame(entry) else entry
         for name, entry in asked.beliefs.items()
@@ -518,7 +492,7 @@ def _tried(one: Alternative, counted: Counted) -> list[ComparedRow]:
             return _failed(one, counted, reason)
         fitted = channels.FittedChannel.of(request, options, counted.levels)
         return fitted.compared_rows(_told(one, counted, start), counted.spreads, counted.levels)
-    whole = len(request.public) > 1 and one.theorem != BOUNDED.name
+    whole = len(request.public) > 1 and one.theorem != catalogue.BOUNDED.name
     if whole and not is_joint(request):
         raise _not_whole("other noise")
     noisy = noises.FittedNoise.of(request, counted.seen(request))
@@ -565,12 +539,8 @@ def _of_table(one: Alternative, counted: Counted, start: float) -> list[Compared
 
 
 def _not_whole(got: str) -> ArgumentError:
-    return ArgumentError(
-        "the request",
-        rule="one with Laplace noise, for the loss of whole rows, of a table whose rows can be counted",
-        got=got,
-        hint='Say Noise(theorem="bounded").',
-    )
+    rule = "one with Laplace noise, for the loss of whole rows, of a table whose rows can be counted"
+    return ArgumentError("the request", rule=rule, got=got, hint='Say Noise(theorem="bounded").')
 
 
 def _failed(one: Alternative, counted: Counted, reason: str) -> list[ComparedRow]:

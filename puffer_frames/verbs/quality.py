@@ -198,22 +198,7 @@ def _took_codes(released: NativeFrame) -> bool:
 
 
 def quality(released: NativeFrame, original: NativeFrame, /, *, null_values: NullValuesArgument = None) -> Quality:
-    """How near this release is to the table that it was made from, as `puffer_frames.compare_tables`.
-
-    Parameters
-    ----------
-    released, original : frames in memory: pandas, Polars or PyArrow
-    null_values : mapping of column to a code, or to several
-
-    Returns
-    -------
-    Quality
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError, PriorError
-        As `compare_tables`.
-    """
+    """How near this release is to the table that it was made from, as `puffer_frames.compare_tables`."""
     return compare_tables(original, released, null_values=null_values)
 
 
@@ -266,9 +251,7 @@ def _of_pairs(shared: Sequence[_Shared]) -> Iterator[PairQuality]:
     some = list(map(_in_some_rows, shared))
     cells = [_in_cells(column) if column.is_numeric else _in_few_levels(column) for column in some]
     pairs = list(combinations(range(len(some)), 2))
-    if len(pairs) > _MOST_PAIRS:
-        pairs = [pairs[k] for k in np.sort(np.random.default_rng(0).choice(len(pairs), _MOST_PAIRS, replace=False))]
-    for i, j in pairs:
+    for i, j in (pairs[k] for k in _some_of(len(pairs), _MOST_PAIRS)):
         first, second = some[i], some[j]
         if first.is_numeric and second.is_numeric:
             told = [_correlation(first.before, second.before), _correlation(first.after, second.after)]
@@ -282,14 +265,14 @@ def _of_pairs(shared: Sequence[_Shared]) -> Iterator[PairQuality]:
 
 
 def _in_some_rows(column: _Shared) -> _Shared:
-    """The same rows of each column: of more than a few some."""
-    parts = [
-        values
-        if values.size <= _MOST_ROWS
-        else values[np.sort(np.random.default_rng(0).choice(values.size, _MOST_ROWS, replace=False))]
-        for values in (column.before, column.after)
-    ]
-    return replace(column, before=parts[0], after=parts[1])
+    """The same rows of each column."""
+    before, after = (values[_some_of(values.size, _MOST_ROWS)] for values in (column.before, column.after))
+    return replace(column, before=before, after=after)
+
+
+def _some_of(count: int, most: int) -> IndexArray:
+    """So many places at most, at random, the same in every call."""
+    return np.arange(count) if count <= most else np.sort(np.random.default_rng(0).choice(count, most, replace=False))
 
 
 def _in_cells(column: _Shared) -> list[IndexArray]:

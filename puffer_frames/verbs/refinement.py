@@ -287,12 +287,9 @@ def _later(plan: FittedNoise, seen: RowsSeen, chain: Chain, epsilon: float) -> F
     target = Target.of(epsilon, request.target.delta)
     cost = GRID_COST * len(plan.scales) * request.repeats.rows * request.repeats.releases
     if target.epsilon <= earlier.epsilon or target.epsilon <= 2 * cost:
-        raise ArgumentError(
-            "epsilon",
-            rule=f"above that of the release, {plain(earlier.epsilon)}",
-            got=plain(target.epsilon),
-            hint="A refined release has less noise: ask for more.",
-        )
+        rule = f"above that of the release, {plain(earlier.epsilon)}"
+        hint = "A refined release has less noise: ask for more."
+        raise ArgumentError("epsilon", rule=rule, got=plain(target.epsilon), hint=hint)
     reduced = Target(epsilon=math.nextafter(target.epsilon - cost, 0.0), delta=target.delta * (1 - cost))
     later = replace(type(plan).of(replace(request, target=reduced), seen), request=replace(request, target=target))
     for name, scale in later.scales.items():

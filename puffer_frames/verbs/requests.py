@@ -271,12 +271,8 @@ def _option(value: object, record: Any, field: str) -> str:
 
 
 def _miscalled(name: str, problem: str) -> CallError:
-    return CallError(
-        f"the call of {name}",
-        rule="one with arguments that it takes",
-        got=f"{name}() {problem}",
-        hint=f"See the help of {name}.",
-    )
+    rule = "one with arguments that it takes"
+    return CallError(f"the call of {name}", rule=rule, got=f"{name}() {problem}", hint=f"See the help of {name}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -345,10 +341,7 @@ def _rest(arguments: TableArguments, labels: Sequence[Name], asked: dict[str, An
     taken = {name for role, names in others.items() for name in as_names(names, labels, role=role)}
     rest = [label for label in labels if str(label) not in taken]
     if not rest:
-        raise ArgumentError(
-            "public",
-            rule="a column besides the secret, given, kept, unit and row_id ones",
-            got="a frame without another one",
-            hint="Name the columns to release, and leave them out of the other arguments.",
-        )
+        rule = "a column besides the secret, given, kept, unit and row_id ones"
+        hint = "Name the columns to release, and leave them out of the other arguments."
+        raise ArgumentError("public", rule=rule, got="a frame without another one", hint=hint)
     return rest

@@ -126,11 +126,20 @@ FOREIGN = {
 """Names of Python and of other libraries that hints mention."""
 
 
+def assigned_hints(node):
+    """What a variable `hint` is set to, alone or beside others."""
+    target = node.targets[-1]
+    several = isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
+    pairs = zip(target.elts, node.value.elts, strict=True) if several else [(target, node.value)]
+    return [given for name, given in pairs if getattr(name, "id", "") == "hint"]
+
+
 def hints():
     """The texts of all hints in the sources, by file and line, with the parts that are filled in left out."""
     for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             named = [word.value for word in getattr(node, "keywords", []) if word.arg == "hint"]
+            named += assigned_hints(node) if isinstance(node, ast.Assign) else []
             short = isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("_not", "_wrong", "_refused")
             for given in named + (node.args[3:] if short else []):
                 texts = [part.value for part in ast.walk(given) if isinstance(part, ast.Constant)]

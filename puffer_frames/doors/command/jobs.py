@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import fields, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -379,8 +379,8 @@ def audit_files(request: Request, /) -> Outcome:
     more: dict[str, Any] = {"original": str(first), "released": str(second), "failed": failed}
     if request.flag("figures"):
         more |= {
-            "checks": [_plain_of(each) for each in report.checks],
-            "pairs": [_plain_of(each) for each in report.pairs],
+            "checks": [asdict(each) for each in report.checks],
+            "pairs": [asdict(each) for each in report.pairs],
         }
     return Outcome(
         status=verdict,
@@ -388,11 +388,6 @@ def audit_files(request: Request, /) -> Outcome:
         text=str(report) if request.flag("figures") else f"{second}: {verdict}" + (f"; {text}" if text else ""),
         more=more,
     )
-
-
-def _plain_of(found: Any, /) -> dict[str, Any]:
-    """The fields of a record."""
-    return {each.name: getattr(found, each.name) for each in fields(found)}
 
 
 def show(request: Request, /) -> Outcome:

@@ -32,19 +32,9 @@ from puffer_frames.errors import shows_all
 
 
 def main(words: Sequence[str] | None = None, /) -> int:
-    """Run the command, and return its exit code: no error leaves this function.
+    """Run the command, and return its exit code, as `outcome` has it: no error leaves this function.
 
-    Parameters
-    ----------
-    words : sequence of str, optional
-        By default those that the process was started with.
-
-    Returns
-    -------
-    int
-        0: done, intact or covered. 1: refused for privacy. 2: a request that cannot be. 3: a file, or standard output,
-        that cannot be read or written, or a fault. 4: rows that cannot be released as they are. 130, 143: interrupted
-        by SIGINT, SIGTERM.
+    The words are by default those that the process was started with.
     """
     if words is None:
         keep_stderr()

@@ -40,8 +40,9 @@ from puffer_frames.frames.stamps.whole_file import replacing
 from puffer_frames.numbers.presentation import printable
 
 DONE, REFUSED, WRONG, FILES, DATA = 0, 1, 2, 3, 4
-"""Exit codes: done; refused for privacy; a request that cannot be; files that cannot be read or written; rows that
-cannot be released as they are: none at all, missing values, other types."""
+"""Exit codes: done, intact or covered; refused for privacy; a request that cannot be; files, or standard output, that
+cannot be read or written, or a fault; rows that cannot be released as they are: none at all, missing values, other
+types."""
 INTERRUPTED = 130
 """By SIGINT; of another signal 128 and its number."""
 STATUS = {

@@ -24,17 +24,7 @@ from puffer_frames.priors.series_rows import UnitRows
 from puffer_frames.scales.choice import check_calibration
 from puffer_frames.scales.learned import POPULATION, LearnedBelief, Population
 from puffer_frames.scales.units import LawsArgument
-from puffer_frames.verbs.answers.checks import (
-    PROTECTIONS,
-    check_asked,
-    check_count,
-    check_integer,
-    check_integer_belief,
-    check_laws,
-    check_queries,
-    check_support,
-    check_values,
-)
+from puffer_frames.verbs.answers import checks
 from puffer_frames.verbs.requests import AggregateArguments, Drawing
 
 DeclaredValues: TypeAlias = tuple[tuple[float, float | None], ...]
@@ -71,9 +61,9 @@ class AggregateRequest:
     @classmethod
     def of(cls, arguments: AggregateArguments, labels: Sequence[Name], /) -> AggregateRequest:
         """Check what can be checked before a row is read; raises as the verb."""
-        target, noise = check_asked(arguments)
-        protect = check_word(arguments.protect, "protect", PROTECTIONS)
-        queries = check_queries(arguments.query, protect=protect, divisor=arguments.divisor)
+        target, noise = checks.check_asked(arguments)
+        protect = check_word(arguments.protect, "protect", checks.PROTECTIONS)
+        queries = checks.check_queries(arguments.query, protect=protect, divisor=arguments.divisor)
         added = check_word(arguments.contribution, "contribution", ("rows", "draw")) == "rows"
         added = added and arguments.unit is not None  # a row is a unit's only one
         given = listed_pairs(arguments.pairs)
@@ -99,7 +89,7 @@ class AggregateRequest:
             target=target,
             noise=noise,
             pairs=pairs,
-            values=check_values(pairs, domain, absence=absence) if declared else None,
+            values=checks.check_values(pairs, domain, absence=absence) if declared else None,
             laws=_laws(arguments.laws, domain, added=added),
             added=added,
             single=arguments.unit is None,
@@ -134,27 +124,29 @@ class AggregateRequest:
                 + (", or name a unit of several rows." if self.unit is None else " with what anybody knows of it."),
             )
         if self.protect == "presence" and self.unit is None and self.pairs != "all":
-            raise ArgumentError(
-                "pairs",
-                rule='left out for protect="presence" without a unit',
-                got="pairs",
-                hint="Name the column of units, or leave pairs out for every row.",
-            )
+            hint = "Name the column of units, or leave pairs out for every row."
+            raise ArgumentError("pairs", rule='left out for protect="presence" without a unit', got="pairs", hint=hint)
         if not self.allow_zero_noise:
-            check_count(self.queries, protect=self.protect, added=self.added)
+            checks.check_count(self.queries, protect=self.protect, added=self.added)
         if self.integer:
-            check_integer(self.queries, noise=self.noise, delta=self.target.delta)
-            check_integer_belief(self.laws, pairs=self.pairs, protect=self.protect)
+            checks.check_integer(self.queries, noise=self.noise, delta=self.target.delta)
+            checks.check_integer_belief(self.laws, pairs=self.pairs, protect=self.protect)
 
     def check_values(self, values: FloatArray, /) -> None:
         """Raise PriorError for other values than integers where noise on the integers is asked for."""
         if self.integer and not (values == np.rint(values)).all():
-            raise PriorError(
-                f"the value column {self.value!r}",
-                rule="of integers for integer=True",
-                got="other numbers",
-                hint="Leave integer out.",
-            )
+            rule = "of integers for integer=True"
+            hint = "Leave integer out."
+            raise PriorError(f"the value column {self.value!r}", rule=rule, got="other numbers", hint=hint)
+
+    def most_rows(self, rows: UnitRows, /) -> float:
+        """How many rows one unit adds at most."""
+        return float(rows.sizes.max()) if self.added else 1.0
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """What gets noise: a mean is a sum, divided."""
+        return tuple(dict.fromkeys("sum" if name == "mean" else name for name in self.queries))
 
     @property
     def listed(self) -> list[Sequence[Any]]:
@@ -197,18 +189,15 @@ class AggregateRequest:
 
 
 def _laws(laws: LawsArgument, domain: Bounds | None, *, added: bool) -> LawsArgument:
-    check_laws(laws)
+    checks.check_laws(laws)
     if isinstance(laws, str) and laws == POPULATION:
         laws = Population()
     if isinstance(laws, LearnedBelief) and added:
-        raise ArgumentError(
-            "laws",
-            rule='"empirical", "gaussian" or a mapping of unit to Prior with contribution="rows"',
-            got=f"a {type(laws).__name__}",
-            hint='Say contribution="draw": one row of each unit is drawn.',
-        )
+        rule = '"empirical", "gaussian" or a mapping of unit to Prior with contribution="rows"'
+        hint = 'Say contribution="draw": one row of each unit is drawn.'
+        raise ArgumentError("laws", rule=rule, got=f"a {type(laws).__name__}", hint=hint)
     if isinstance(laws, Mapping) and domain is not None and not added:
-        check_support(laws, low=domain[0], high=domain[1])
+        checks.check_support(laws, low=domain[0], high=domain[1])
     return laws
 
 

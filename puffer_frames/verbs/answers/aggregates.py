@@ -29,19 +29,10 @@ from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
 from puffer_frames.priors.series_rows import UnitRows
+from puffer_frames.scales import units as protections
 from puffer_frames.scales.cautions import MOVED, warn_of_noisy_answers, warn_of_share
 from puffer_frames.scales.choice import Choice, Proposal, choose
 from puffer_frames.scales.learned import LearnedBelief
-from puffer_frames.scales.units import (
-    Protection,
-    contributions,
-    of_presence,
-    of_replacement,
-    of_sets,
-    of_values,
-    sets_of,
-    units_ruled_out,
-)
 from puffer_frames.verbs.answers.aggregate_request import AggregateRequest
 from puffer_frames.verbs.answers.checks import Replay, curve_of, errors_at, one_by_one
 from puffer_frames.verbs.answers.statements import aggregate_statements, aggregate_subject
@@ -136,13 +127,9 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
         Release integers (discrete Laplace noise): for values that are integers, Laplace noise and delta 0.
     nulls : "raise" or "drop"
         What to do with rows that miss a unit, value or group.
-    null_values : mapping of column to a code, or to several
-        Codes that stand for a missing value, as in `privatize`.
     allow_zero_noise : bool
         Allow an answer without noise where none is needed.
-    about : mapping, optional
-        As in `privatize`.
-    ledger : str, Path or Ledger(...), optional
+    null_values, about, ledger
         As in `privatize`.
     rng : None, int or numpy.random.Generator
         A seed makes the release reproducible, hence not private; for tests.
@@ -197,10 +184,10 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
     table, several = open_table(frame), one_by_one(arguments)
     if several is not None:
         return _curve(table, several)
-    request, rows = _read(AggregateRequest.of(arguments, table.labels), table)
+    request, rows = _read(arguments, table)
     warn_of_weakness(request.target, rows=rows.count, of="units")
     choices = _choices(request, rows)
-    impossible = units_ruled_out(rows, request.laws, added=request.added) if "sum" in choices else 0
+    impossible = protections.units_ruled_out(rows, request.laws, added=request.added) if "sum" in choices else 0
     if impossible:
         warn_of("impossible-table", laws="laws make", what=f"what {impossible:,} of the units add")
     noises = {name: _noise(request, choice.scale) for name, choice in choices.items()}
@@ -239,7 +226,8 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
     return reserved.put_answers(certificate, table.answers(labels=labels, numbers=numbers))
 
 
-def _read(request: AggregateRequest, table: Table) -> tuple[AggregateRequest, UnitRows]:
+def _read(arguments: AggregateArguments, table: Table) -> tuple[AggregateRequest, UnitRows]:
+    request = AggregateRequest.of(arguments, table.labels)
     rows = table.read_units(request.columns)
     return request.of_rows(rows), rows
 
@@ -256,8 +244,8 @@ def _warn_of_noise(request: AggregateRequest, rows: UnitRows, noises: Mapping[st
 def replay_aggregate(frame: NativeFrame, arguments: AggregateArguments, scales: Mapping[str, float], /) -> Replay:
     """The answers without noise, and what the noise must hide; raises as `aggregate`."""
     table = open_table(coded(frame, arguments.null_values)[0])
-    request, rows = _read(AggregateRequest.of(arguments, table.labels), table)
-    statistics = tuple(dict.fromkeys("sum" if name == "mean" else name for name in request.queries))
+    request, rows = _read(arguments, table)
+    statistics = request.statistics
 
     def answers(scales: Mapping[str, float]) -> FloatArray:
         noises = {name: _noise(request, scales.get(name, 0.0)) for name in statistics}
@@ -276,11 +264,11 @@ def replay_aggregate(frame: NativeFrame, arguments: AggregateArguments, scales: 
 def _rivals(request: AggregateRequest, rows: UnitRows, statistic: str) -> tuple[Prior, Prior]:
     """Two laws of what one unit adds that the noise must hide, far apart."""
     if request.values is not None and statistic == "sum":
-        most = float(rows.sizes.max()) if request.added else 1.0
+        most = request.most_rows(rows)
         first, second = max(request.values, key=lambda pair: abs(pair[0] - (pair[1] or 0.0)))
         return Prior.gaussian(most * first, 0.0), Prior.gaussian(most * (second or 0.0), 0.0)
     given = "empirical" if isinstance(request.laws, LearnedBelief) else request.laws
-    laws = contributions(rows, given, statistic=statistic, added=request.added)
+    laws = protections.contributions(rows, given, statistic=statistic, added=request.added)
     replaced = request.protect == "replacement"
     if request.listed and request.by_law:
         units = request.listed[0] if replaced else [unit for pair in request.listed for unit in pair]
@@ -308,7 +296,7 @@ def _choices(request: AggregateRequest, rows: UnitRows) -> dict[str, Choice]:
     """The scale of each statistic that is asked for; several share the target evenly."""
     request.check_values(rows.values)
     laws, values, added, noise = request.laws, request.values, request.added, request.noise
-    statistics = tuple(dict.fromkeys("sum" if name == "mean" else name for name in request.queries))
+    statistics = request.statistics
     replaced = request.protect == "replacement"
     counted = "count" in statistics and not (replaced and not added)
     share = request.target.share(max(1, len([name for name in statistics if name != "count"]) + counted))
@@ -320,24 +308,23 @@ def _choices(request: AggregateRequest, rows: UnitRows) -> dict[str, Choice]:
     found = {}
     for statistic in statistics:
         if values is not None and statistic == "sum":
-            most = float(rows.sizes.max()) if added else 1.0
-            protection = of_values(values, rows=most, noise=noise)
+            protection = protections.of_values(values, rows=request.most_rows(rows), noise=noise)
         elif isinstance(laws, LearnedBelief) and statistic == "sum":
-            sets = sets_of(rows, laws, domain=request.domain)
+            sets = protections.sets_of(rows, laws, domain=request.domain)
             sets = {unit: sets[unit] for unit in present or sets}
-            protection = of_sets(sets, checked if replaced else None, noise=noise)
+            protection = protections.of_sets(sets, checked if replaced else None, noise=noise)
         else:
-            added_by = contributions(rows, laws, statistic=statistic, added=added)
+            added_by = protections.contributions(rows, laws, statistic=statistic, added=added)
             if replaced:
-                protection = of_replacement(added_by, checked, noise=noise)
+                protection = protections.of_replacement(added_by, checked, noise=noise)
             else:
                 protected = added_by if present is None else added_by.some(present)
-                protection = of_presence(protected, noise=noise)
+                protection = protections.of_presence(protected, noise=noise)
         found[statistic] = _chosen(protection, share, request)
     return found
 
 
-def _chosen(protection: Protection, target: Target, request: AggregateRequest) -> Choice:
+def _chosen(protection: protections.Protection, target: Target, request: AggregateRequest) -> Choice:
     noise, held = request.noise, target.pure if protection.pure_only else target
     asked = held if request.integer else noise.unrounded(held)  # integers are on their grid already
     distance, adds_up_from = protection.distance, 0.0
@@ -365,12 +352,9 @@ def _chosen(protection: Protection, target: Target, request: AggregateRequest) -
 def _pairs_of_units(pairs: str | Iterable[Sequence[Any]], units: Sequence[Secret]) -> Pairs:
     """Pairs of units that may replace one another."""
     if len(units) < 2:
-        raise ArgumentError(
-            "the units",
-            rule="at least two where each may be replaced by another",
-            got=f"{len(units)}",
-            hint='Say protect="presence" to hide whether the one unit is there.',
-        )
+        rule = "at least two where each may be replaced by another"
+        hint = 'Say protect="presence" to hide whether the one unit is there.'
+        raise ArgumentError("the units", rule=rule, got=f"{len(units)}", hint=hint)
     return check_pairs(pairs, units)
 
 
@@ -381,19 +365,12 @@ def _listed_units(pairs: object, units: Sequence[Secret]) -> list[Secret]:
         entries = list(pair) if isinstance(pair, Iterable) and not isinstance(pair, str) else []
         named = [entry for entry in entries if entry is not None]
         if len(entries) != 2 or len(named) != 1:
-            raise ArgumentTypeError(
-                "pairs",
-                rule='pairs of a unit and None (absent) for protect="presence"',
-                got="another pair",
-                hint='Write pairs=[("ann", None)], or leave them out for every unit.',
-            )
+            rule = 'pairs of a unit and None (absent) for protect="presence"'
+            hint = 'Write pairs=[("ann", None)], or leave them out for every unit.'
+            raise ArgumentTypeError("pairs", rule=rule, got="another pair", hint=hint)
         if not isinstance(named[0], Hashable) or named[0] not in known:
-            raise ArgumentError(
-                "pairs",
-                rule="pairs of units of the frame and None",
-                got=repr(named[0]),
-                hint="Write the unit as it stands in the frame.",
-            )
+            hint = "Write the unit as it stands in the frame."
+            raise ArgumentError("pairs", rule="pairs of units of the frame and None", got=repr(named[0]), hint=hint)
         found.append(named[0])
     if not found:
         raise ArgumentError("pairs", rule="at least one", got="none", hint="Leave pairs out for every unit.")

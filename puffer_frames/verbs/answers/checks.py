@@ -46,12 +46,9 @@ def one_by_one(arguments: Arguments, /, *, compared: bool = False) -> list[Argum
     if not found:
         raise ArgumentError("epsilon", rule="one number, or several", got="none", hint="Write epsilon=[0.1, 1.0].")
     if arguments.ledger is not None:
-        raise ArgumentError(
-            "ledger",
-            rule="left out where several epsilons or mechanisms are compared",
-            got="one",
-            hint="Nothing is released then: choose one epsilon and mechanism, and name the ledger with them.",
-        )
+        rule = "left out where several epsilons or mechanisms are compared"
+        hint = "Nothing is released then: choose one epsilon and mechanism, and name the ledger with them."
+        raise ArgumentError("ledger", rule=rule, got="one", hint=hint)
     return found
 
 
@@ -107,19 +104,12 @@ def check_queries(query: str | Sequence[str], /, *, protect: str, divisor: float
     """The queries of a request; sum and count too for a mean without a public divisor."""
     listed = (query,) if isinstance(query, str) else tuple(query) if isinstance(query, Sequence) else (None,)
     if not listed or any(name not in QUERIES for name in listed) or len(set(listed)) < len(listed):
-        raise ArgumentError(
-            "query",
-            rule='"sum", "count", "mean" or ("sum", "count")',
-            got=repr(query) if isinstance(query, str) else f"a {type(query).__name__} of other words",
-            hint='Leave it out for "sum".',
-        )
+        got = repr(query) if isinstance(query, str) else f"a {type(query).__name__} of other words"
+        hint = 'Leave it out for "sum".'
+        raise ArgumentError("query", rule='"sum", "count", "mean" or ("sum", "count")', got=got, hint=hint)
     if "count" in listed and protect == "value":
-        raise ArgumentError(
-            "query",
-            rule='"sum" or "mean" for protect="value"',
-            got="'count'",
-            hint='A unit\'s value does not change a count: say protect="presence".',
-        )
+        hint = 'A unit\'s value does not change a count: say protect="presence".'
+        raise ArgumentError("query", rule='"sum" or "mean" for protect="value"', got="'count'", hint=hint)
     if divisor is not None and "mean" not in listed:
         raise ArgumentError(
             "divisor", rule='given for query="mean" only', got=f"one for {listed[0]!r}", hint="Leave it out."
@@ -127,20 +117,12 @@ def check_queries(query: str | Sequence[str], /, *, protect: str, divisor: float
     if divisor is not None:
         positive = isinstance(divisor, Real) and not isinstance(divisor, bool) and 0 < as_float(divisor) < math.inf
         if not positive:
-            raise ArgumentError(
-                "divisor",
-                rule="a positive number",
-                got=_shown(divisor),
-                hint="Give the public head count, for example 100.",
-            )
+            hint = "Give the public head count, for example 100."
+            raise ArgumentError("divisor", rule="a positive number", got=_shown(divisor), hint=hint)
     if "mean" in listed and divisor is None:
         if protect in ("value", "replacement"):
-            raise ArgumentError(
-                "divisor",
-                rule=f'given for query="mean" and protect="{protect}"',
-                got="none",
-                hint="Give a public head count, or ask for the sum.",
-            )
+            rule = f'given for query="mean" and protect="{protect}"'
+            raise ArgumentError("divisor", rule=rule, got="none", hint="Give a public head count, or ask for the sum.")
         return ("sum", "count", "mean")
     return listed
 
@@ -153,12 +135,9 @@ def check_laws(laws: object, /) -> None:
     """Raise ArgumentError for what names no laws."""
     word = isinstance(laws, str) and laws in ("empirical", "gaussian", POPULATION)
     if not isinstance(laws, (Mapping, Population, Contamination)) and not word:
-        raise ArgumentError(
-            "laws",
-            rule='"empirical", "gaussian", "population", Population(), Contamination() or a mapping of unit to Prior',
-            got=repr(laws) if isinstance(laws, str) else f"a {type(laws).__name__}",
-            hint='Leave it out for "empirical".',
-        )
+        rule = '"empirical", "gaussian", "population", Population(), Contamination() or a mapping of unit to Prior'
+        got = repr(laws) if isinstance(laws, str) else f"a {type(laws).__name__}"
+        raise ArgumentError("laws", rule=rule, got=got, hint='Leave it out for "empirical".')
 
 
 def check_count(asked: tuple[str, ...], /, *, protect: str, added: bool) -> None:
@@ -176,36 +155,26 @@ def check_count(asked: tuple[str, ...], /, *, protect: str, added: bool) -> None
 def check_integer(asked: tuple[str, ...], /, *, noise: NoiseFamily, delta: float) -> None:
     """Raise ArgumentError for what has no noise on the integers."""
     if noise != PUBLISHED_FOR or delta or "mean" in asked:
-        raise ArgumentError(
-            "integer",
-            rule="for sums and counts with Laplace noise and delta 0",
-            got="mean" if "mean" in asked else f"{noise.title} noise and delta {delta:g}",
-            hint="Leave it out, and round the answers: that costs nothing.",
-        )
+        got = "mean" if "mean" in asked else f"{noise.title} noise and delta {delta:g}"
+        hint = "Leave it out, and round the answers: that costs nothing."
+        raise ArgumentError("integer", rule="for sums and counts with Laplace noise and delta 0", got=got, hint=hint)
 
 
 def check_integer_belief(laws: object, /, *, pairs: object, protect: str) -> None:
     """Noise on the integers hides integers alone: laws of other values, and pairs of values, are refused."""
     listed = not isinstance(pairs, str) and protect in ("value", "value-or-absence")
     if not (isinstance(laws, str) and laws == "empirical") or listed:
-        raise ArgumentError(
-            "integer",
-            rule='left out unless laws="empirical", and pairs of values are given by domain',
-            got="pairs of values" if listed else "other laws",
-            hint="Leave it out, and round the answers: that costs nothing.",
-        )
+        rule = 'left out unless laws="empirical", and pairs of values are given by domain'
+        hint = "Leave it out, and round the answers: that costs nothing."
+        raise ArgumentError("integer", rule=rule, got="pairs of values" if listed else "other laws", hint=hint)
 
 
 def check_support(laws: Mapping[Secret, Prior], /, *, low: float, high: float) -> None:
     """Laws of what a unit adds hold only values that it can add."""
     for law in laws.values():
         if isinstance(law, Prior) and law.is_discrete and not (low <= law.means.min() and law.means.max() <= high):
-            raise ArgumentError(
-                "laws",
-                rule="of values within the domain",
-                got="a Prior with others",
-                hint="Widen the domain, or clip the values of the Prior.",
-            )
+            hint = "Widen the domain, or clip the values of the Prior."
+            raise ArgumentError("laws", rule="of values within the domain", got="a Prior with others", hint=hint)
 
 
 def check_values(
@@ -219,12 +188,9 @@ def check_values(
         if pairs == "all" and domain is not None:
             low, high = domain
             return ((low, None), (high, None)) if absence else ((low, high),)
-        raise ArgumentError(
-            "the values that a unit may report",
-            rule="declared by domain or pairs",
-            got="neither" if pairs == "all" else f"pairs={pairs!r}",
-            hint="Write domain=(0, 100) with what anybody knows of the column, not its observed extremes.",
-        )
+        got = "neither" if pairs == "all" else f"pairs={pairs!r}"
+        hint = "Write domain=(0, 100) with what anybody knows of the column, not its observed extremes."
+        raise ArgumentError("the values that a unit may report", rule="declared by domain or pairs", got=got, hint=hint)
     listed = [_value_pair(pair, absence=absence) for pair in pairs] if isinstance(pairs, Iterable) else []
     good = [pair for pair in listed if pair is not None]
     if not listed or len(good) < len(listed):
@@ -236,12 +202,8 @@ def check_values(
         )
     low, high = (-math.inf, math.inf) if domain is None else domain
     if not all(low <= value <= high for pair in good for value in pair if value is not None):
-        raise ArgumentError(
-            "pairs",
-            rule="of values within the domain",
-            got="others",
-            hint="A value is clipped to the domain before it is added: widen it, or leave pairs out.",
-        )
+        hint = "A value is clipped to the domain before it is added: widen it, or leave pairs out."
+        raise ArgumentError("pairs", rule="of values within the domain", got="others", hint=hint)
     return tuple(good)
 
 

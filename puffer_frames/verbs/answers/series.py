@@ -124,11 +124,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     nulls : "raise" or "drop"
         What to do with rows that miss a state. The times of dropped rows are gaps, also before the first state; a unit
         without any state has no histogram. A row that misses its time or unit is an error: it has no place in a series.
-    null_values : mapping of column to a code, or to several
-        Codes that stand for a missing value, as in `privatize`.
-    about : mapping, optional
-        As in `privatize`.
-    ledger : str, Path or Ledger(...), optional
+    null_values, about, ledger
         As in `privatize`.
     rng : None, int or numpy.random.Generator
         A seed makes the release reproducible, hence not private; for tests.

@@ -40,28 +40,19 @@ def as_networks(network: object, /) -> tuple[BayesianNetwork, ...]:
     known = tuple(one for one in listed if isinstance(one, BayesianNetwork))
     networks = network if isinstance(network, NetworkRange) else known
     if not known or len(known) < len(listed):
-        raise ArgumentTypeError(
-            "network",
-            rule="a BayesianNetwork, a list of them, or a range: low.to(high)",
-            got=f"a {type(network).__name__}" + " of others" * isinstance(network, (list, tuple)),
-            hint="Make one with BayesianNetwork.of.",
-        )
+        rule = "a BayesianNetwork, a list of them, or a range: low.to(high)"
+        got = f"a {type(network).__name__}" + " of others" * isinstance(network, (list, tuple))
+        raise ArgumentTypeError("network", rule=rule, got=got, hint="Make one with BayesianNetwork.of.")
     states = [dict(zip(one.names, one.states, strict=True)) for one in networks]
     if any(other != states[0] for other in states[1:]):
-        raise ArgumentError(
-            "network",
-            rule="networks of the same nodes with the same states",
-            got="two that differ in them",
-            hint="They may differ in tables and parents only.",
-        )
+        rule = "networks of the same nodes with the same states"
+        hint = "They may differ in tables and parents only."
+        raise ArgumentError("network", rule=rule, got="two that differ in them", hint=hint)
     laws = (one.joint([node]) for one in networks for node in range(len(one)))
     if not any(np.count_nonzero(law) > 1 for law in laws):
-        raise CalibrationError(
-            "the network",
-            rule="one that leaves the state of some node open",
-            got="one in which every state is certain",
-            hint="Give some node two states of positive probability.",
-        )
+        rule = "one that leaves the state of some node open"
+        hint = "Give some node two states of positive probability."
+        raise CalibrationError("the network", rule=rule, got="one in which every state is certain", hint=hint)
     return networks
 
 
@@ -73,12 +64,9 @@ def read_nodes(table: Table, columns: SeriesColumns, unit: str, networks: Sequen
     network = networks[0]  # the others have the same nodes
     sizes = table.unit_sizes(unit=unit, groups=(columns.state,), values=(), nulls=columns.nulls)
     if sizes.largest > 1:
-        raise ArgumentError(
-            f"the node column {unit!r}",
-            rule="one row per node of the network",
-            got=f"a node with {sizes.largest:,} rows",
-            hint="Keep one of them: the state that is to be hidden.",
-        )
+        got = f"a node with {sizes.largest:,} rows"
+        hint = "Keep one of them: the state that is to be hidden."
+        raise ArgumentError(f"the node column {unit!r}", rule="one row per node of the network", got=got, hint=hint)
     asked = UnitColumns(
         unit=unit, value=None, by=(columns.state,), nulls=columns.nulls, low=-np.inf, high=np.inf, named=True
     )
@@ -97,21 +85,15 @@ def read_nodes(table: Table, columns: SeriesColumns, unit: str, networks: Sequen
     given, states = numbers_of_states([label for (label,) in rows.groups], columns.states)
     most = dict(zip(network.names, network.states, strict=True))
     if len(states) != max(network.states):
-        raise ArgumentError(
-            "the states",
-            rule=f"the {max(network.states)} of the network",
-            got=f"{len(states)}",
-            hint="List all possible states in the order of the tables: states=[...].",
-        )
+        rule = f"the {max(network.states)} of the network"
+        hint = "List all possible states in the order of the tables: states=[...]."
+        raise ArgumentError("the states", rule=rule, got=f"{len(states)}", hint=hint)
     numbers = given[rows.group_of]
     beyond = next((name for name, state in zip(rows.units, numbers, strict=True) if state >= most[name]), None)
     if beyond is not None:
-        raise ArgumentError(
-            f"the state column {columns.state!r}",
-            rule=f"one of the first {most[beyond]} states for the node {beyond!r}",
-            got="another one",
-            hint="The states of every node are the first ones of states=[...], as many as its table has.",
-        )
+        rule = f"one of the first {most[beyond]} states for the node {beyond!r}"
+        hint = "The states of every node are the first ones of states=[...], as many as its table has."
+        raise ArgumentError(f"the state column {columns.state!r}", rule=rule, got="another one", hint=hint)
     counts = np.bincount(numbers, minlength=len(states)).astype(np.int64)
     held = dict(zip(rows.units, numbers.tolist(), strict=True))
     one_range = isinstance(networks, NetworkRange)
@@ -244,24 +226,16 @@ def _check_network(arguments: HistogramArguments, *, mechanism: str) -> None:
                 "pairs", rule="left out for a series", got="pairs of states", hint="Every pair of states is hidden."
             )
         if arguments.time is None:
-            raise ArgumentError(
-                "time",
-                rule="the name of a column",
-                got="none",
-                hint='Write time="minute"; for values that are no series network=BayesianNetwork.of(...).',
-            )
+            hint = 'Write time="minute"; for values that are no series network=BayesianNetwork.of(...).'
+            raise ArgumentError("time", rule="the name of a column", got="none", hint=hint)
         return
     if arguments.unit is None:
         raise ArgumentError(
             "unit", rule="the column of the nodes, with a network", got="none", hint='Write unit="pupil".'
         )
     if mechanism not in _OF_NETWORKS:
-        raise ArgumentError(
-            "mechanism",
-            rule=", ".join(f'"{one}"' for one in _OF_NETWORKS[:-1]) + " with a network",
-            got=repr(mechanism),
-            hint="Leave it out: it belongs to chains.",
-        )
+        rule = ", ".join(f'"{one}"' for one in _OF_NETWORKS[:-1]) + " with a network"
+        raise ArgumentError("mechanism", rule=rule, got=repr(mechanism), hint="Leave it out: it belongs to chains.")
     defaults = {field.name: field.default for field in fields(HistogramArguments)}
     for name in ("time", "chain", "initial", "floor", "per", "gaps"):
         given = getattr(arguments, name)
@@ -277,19 +251,12 @@ def _check_sum(arguments: HistogramArguments, query: str, *, mechanism: str) -> 
         return
     for name, left_out in (("bins", arguments.bins is None), ("counts", arguments.counts is True)):
         if not left_out:
-            raise ArgumentError(
-                name,
-                rule=f"left out for query={query!r}",
-                got="bins" if name == "bins" else repr(arguments.counts),
-                hint='It belongs to query="counts".',
-            )
+            rule = f"left out for query={query!r}"
+            hint = 'It belongs to query="counts".'
+            raise ArgumentError(name, rule=rule, got="bins" if name == "bins" else repr(arguments.counts), hint=hint)
     if mechanism in ("exact", "wasserstein") and arguments.network is None:
-        raise ArgumentError(
-            "mechanism",
-            rule='"transport", "quilt", "quilt-approx" or "group" for a sum or mean',
-            got=repr(mechanism),
-            hint="The exact loss is known of one count.",
-        )
+        rule = '"transport", "quilt", "quilt-approx" or "group" for a sum or mean'
+        raise ArgumentError("mechanism", rule=rule, got=repr(mechanism), hint="The exact loss is known of one count.")
 
 
 def check_numbers(states: Sequence[Secret], query: str, /) -> list[int]:
@@ -297,26 +264,15 @@ def check_numbers(states: Sequence[Secret], query: str, /) -> list[int]:
     found = [state for state in states if isinstance(state, int) and not isinstance(state, bool)]
     if len(found) < len(states):
         odd = next(type(state).__name__ for state in states if isinstance(state, bool) or not isinstance(state, int))
-        raise ArgumentError(
-            f"the states of a {query}",
-            rule="integers",
-            got=f"a {odd}",
-            hint="Number the intervals that the values lie in, such as steps of .2 kW by 0, 1, 2, ….",
-        )
+        hint = "Number the intervals that the values lie in, such as steps of .2 kW by 0, 1, 2, …."
+        raise ArgumentError(f"the states of a {query}", rule="integers", got=f"a {odd}", hint=hint)
     if max(map(abs, found)) > _LARGEST:
-        raise ArgumentError(
-            f"the states of a {query}",
-            rule="integers from -2**53 to 2**53",
-            got="a larger one",
-            hint="Subtract a public number from all, or take wider intervals.",
-        )
+        rule = "integers from -2**53 to 2**53"
+        hint = "Subtract a public number from all, or take wider intervals."
+        raise ArgumentError(f"the states of a {query}", rule=rule, got="a larger one", hint=hint)
     if len(found) < 2:
-        raise ArgumentError(
-            f"the states of a {query}",
-            rule="at least two",
-            got=str(len(found)),
-            hint="With one state there is nothing to hide: list all that are possible in states=[...].",
-        )
+        hint = "With one state there is nothing to hide: list all that are possible in states=[...]."
+        raise ArgumentError(f"the states of a {query}", rule="at least two", got=str(len(found)), hint=hint)
     return found
 
 
@@ -336,12 +292,9 @@ def compared_mechanisms(mechanism: object, /) -> tuple[str, ...]:
 def check_released(mechanism: str, /) -> None:
     """Raise ArgumentError for what is there to be compared alone."""
     if mechanism == "entry":
-        raise ArgumentError(
-            "mechanism",
-            rule='another one than "entry", which hides a value only where nothing else depends on it',
-            got="'entry'",
-            hint='Use mechanism="quilt"; mechanism="all" compares.',
-        )
+        rule = 'another one than "entry", which hides a value only where nothing else depends on it'
+        hint = 'Use mechanism="quilt"; mechanism="all" compares.'
+        raise ArgumentError("mechanism", rule=rule, got="'entry'", hint=hint)
 
 
 def _check_both(per: str, *, mechanism: str, unit: object) -> None:
@@ -361,19 +314,11 @@ def _check_unused(arguments: HistogramArguments, noise: NoiseFamily, *, delta: f
     """What would have no effect is refused."""
     chain, initial, floor = arguments.chain, arguments.initial, arguments.floor
     if delta and not noise.needs_delta:
-        raise ArgumentError(
-            "delta",
-            rule="0 for other than Gaussian noise",
-            got=f"{delta:g}",
-            hint='Leave it out, or say noise="gaussian".',
-        )
+        hint = 'Leave it out, or say noise="gaussian".'
+        raise ArgumentError("delta", rule="0 for other than Gaussian noise", got=f"{delta:g}", hint=hint)
     if isinstance(chain, str) and chain not in ("estimated", POPULATION):
-        raise ArgumentError(
-            "chain",
-            rule='"estimated", "population", a transition matrix or a MarkovChain',
-            got=repr(chain),
-            hint='Leave it out for "estimated".',
-        )
+        rule = '"estimated", "population", a transition matrix or a MarkovChain'
+        raise ArgumentError("chain", rule=rule, got=repr(chain), hint='Leave it out for "estimated".')
     if noise.needs_delta and arguments.mechanism == "gk16":
         raise ArgumentError(
             'mechanism="gk16"', rule="with delta 0", got=f"{noise.title} noise", hint='Use mechanism="quilt".'
@@ -392,19 +337,12 @@ def _check_population(population: Population | None, arguments: HistogramArgumen
     if population is None:
         return
     if mechanism not in ("auto", "quilt", "group"):
-        raise ArgumentError(
-            "mechanism",
-            rule='"quilt" or "group" with chain="population"',
-            got=repr(mechanism),
-            hint="Leave it out: its influences are bounded for every chain that the series do not refute.",
-        )
+        rule = '"quilt" or "group" with chain="population"'
+        hint = "Leave it out: its influences are bounded for every chain that the series do not refute."
+        raise ArgumentError("mechanism", rule=rule, got=repr(mechanism), hint=hint)
     if not (isinstance(arguments.initial, str) and arguments.initial in ("stationary", "any")):
-        raise ArgumentError(
-            "initial",
-            rule='left out with chain="population"',
-            got="another law",
-            hint="The scale holds for every law of the first state.",
-        )
+        hint = "The scale holds for every law of the first state."
+        raise ArgumentError("initial", rule='left out with chain="population"', got="another law", hint=hint)
 
 
 def check_bins(bins: Sequence[Secret] | None, states: Sequence[Secret], /) -> list[int]:
@@ -415,10 +353,7 @@ def check_bins(bins: Sequence[Secret] | None, states: Sequence[Secret], /) -> li
     unknown = [label for label in listed if not isinstance(label, Hashable) or is_null(label) or label not in states]
     if unknown or not listed or len(set(listed)) < len(listed):
         wrong = described(unknown[0]) if unknown else "one named twice" if listed else "none"
-        raise ArgumentError(
-            "bins",
-            rule="different states of the series",
-            got="an array of others" if is_array(bins) and unknown else wrong,
-            hint=f"Known states are, for example, {', '.join(repr(label) for label in list(states)[:5])}.",
-        )
+        got = "an array of others" if is_array(bins) and unknown else wrong
+        hint = f"Known states are, for example, {', '.join(repr(label) for label in list(states)[:5])}."
+        raise ArgumentError("bins", rule="different states of the series", got=got, hint=hint)
     return [list(states).index(label) for label in listed]

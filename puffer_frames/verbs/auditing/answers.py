@@ -24,19 +24,11 @@ from puffer_frames.verbs.answers.aggregates import aggregate, replay_aggregate
 from puffer_frames.verbs.answers.checks import Replay
 from puffer_frames.verbs.answers.series import histogram, replay_histogram
 from puffer_frames.verbs.attached import attached_to
+from puffer_frames.verbs.auditing import noise_tests
 from puffer_frames.verbs.auditing.checks import check_certificate, check_seeded
 from puffer_frames.verbs.auditing.columns import ReleasedColumn
 from puffer_frames.verbs.auditing.guesser import Bound, model_bounds
 from puffer_frames.verbs.auditing.guesses import bound_checks
-from puffer_frames.verbs.auditing.noise_tests import (
-    p_of_correlation,
-    p_of_law,
-    p_of_neighbours,
-    p_of_seeds,
-    repeats,
-    smallest,
-    uniform_noise,
-)
 from puffer_frames.verbs.auditing.report import AuditCheck, AuditReport, check_of, check_of_p, check_that
 from puffer_frames.verbs.requests import AggregateArguments, HistogramArguments, bind
 
@@ -203,21 +195,21 @@ def _noise_checks(answers: _Answers, alpha: float, rng: np.random.Generator) -> 
     if not known.any():
         return [check_of(name, "not applicable", "there is no answer with noise") for name in _NAMES]
     flat, exact = uniform[known], np.broadcast_to(answers.replay.exact[answers.noisy], known.shape)[known]
-    rows = smallest(map(p_of_neighbours, (flat, uniform.T[known.T])))
+    rows = noise_tests.smallest(map(noise_tests.p_of_neighbours, (flat, uniform.T[known.T])))
     tests = [
-        (p_of_law(flat), f"noise in {flat.size:,} numbers against the certified law"),
-        (p_of_correlation(flat, exact), "noise against the true answers"),
+        (noise_tests.p_of_law(flat), f"noise in {flat.size:,} numbers against the certified law"),
+        (noise_tests.p_of_correlation(flat, exact), "noise against the true answers"),
         (rows, "noise against that of the next answer, and of the next release"),
     ]
     largest = float(np.abs(answers.numbers[:, answers.noisy] / answers.scale[answers.noisy])[known].max())
     why = "the noise itself is not known (of rows drawn at random), or may be alike (integers, few digits)"
     if answers.replay.again is None and family is not None and np.spacing(largest) < _FINE:
         z = answers.noise[known]
-        count, p = repeats(z, 1.0, family, largest=largest)
-        title, seeded = p_of_seeds([z])
+        count, p = noise_tests.repeats(z, 1.0, family, largest=largest)
+        title, seeded = noise_tests.p_of_seeds([z])
         tests += [(p, f"{count:,} answers repeat the noise of another one")]
         tests += [(seeded, "noise against streams of NumPy from usual seeds" + (f", nearest {title}" if title else ""))]
-    found = [check_of_p(name, *each, alpha=alpha) for name, each in zip(_NAMES, tests, strict=False)]
+    found = [check_of_p(name, [p], what, alpha=alpha) for name, (p, what) in zip(_NAMES, tests, strict=False)]
     return [*found, *(check_of(name, "not applicable", why) for name in _NAMES[len(tests) :])]
 
 
@@ -234,7 +226,7 @@ def _uniform(answers: _Answers, rng: np.random.Generator) -> FloatArray:
     # P(N <= k) = 1 - q^(k + 1) / (1 + q) from 0 on, q^-k / (1 + q) below
     tails = [(whole, q ** np.where(whole >= 0, whole + 1, -whole) / (1 + q)) for whole in (k - 1, k)]
     low, high = (np.where(whole >= 0, 1 - tail, tail).ravel() for whole, tail in tails)
-    return uniform_noise((low, high), rng).reshape(z.shape)
+    return noise_tests.uniform_noise((low, high), rng).reshape(z.shape)
 
 
 def _bounds(answers: _Answers, alpha: float, rng: np.random.Generator) -> list[AuditCheck]:

@@ -31,6 +31,7 @@ from puffer_frames.verbs.auditing.noise_tests import (
     p_of_law,
     p_of_neighbours,
     p_of_places,
+    p_of_ranks,
     p_of_seeds,
     p_of_shared,
     p_of_shifts,
@@ -337,9 +338,8 @@ def _law_of_all(rows: AuditRows, alpha: float) -> AuditCheck:
         for each in rows.columns
         if each.continuous and each.noise is not None and np.ptp(each.scale) == 0
     ]
-    if not tests:
-        return check_of("noise law", "not applicable", "the rows were put into a random order")
-    return check_of_p("noise law", smallest(tests), "released values together against the certified law", alpha=alpha)
+    what, why = "released values together against the certified law", "the rows were put into a random order"
+    return check_of_p("noise law", tests, what, alpha=alpha, none=why)
 
 
 def _of_columns(
@@ -347,7 +347,7 @@ def _of_columns(
 ) -> AuditCheck:
     found = {column: test(uniform) for column, uniform in known.items()}
     worst = min(found, key=lambda column: found[column])
-    return check_of_p(name, smallest(found.values()), f"{what}, worst of {shown(worst)}", alpha=alpha)
+    return check_of_p(name, found.values(), f"{what}, worst of {shown(worst)}", alpha=alpha)
 
 
 def _between_rows(rows: AuditRows, known: dict[str, FloatArray], alpha: float) -> AuditCheck:
@@ -358,7 +358,7 @@ def _between_rows(rows: AuditRows, known: dict[str, FloatArray], alpha: float) -
         if each.name in known and each.kept is not None and np.ptp(each.kept) == 0
     ]
     what = "noise of rows against that of the next one, and of those at every other distance"
-    return check_of_p("noise of rows", smallest(tests), what, alpha=alpha)
+    return check_of_p("noise of rows", tests, what, alpha=alpha)
 
 
 def _with_values(rows: AuditRows, known: dict[str, FloatArray], alpha: float) -> AuditCheck:
@@ -370,18 +370,14 @@ def _with_values(rows: AuditRows, known: dict[str, FloatArray], alpha: float) ->
         if each.name in known
         for other in rows.columns
     ]
-    return check_of_p("noise and values", smallest(tests), "noise against the original values", alpha=alpha)
+    return check_of_p("noise and values", tests, "noise against the original values", alpha=alpha)
 
 
 def _between_columns(known: dict[str, FloatArray], alpha: float) -> AuditCheck:
-    pairs = list(itertools.combinations(known, 2))
-    if not pairs:
-        return check_of("noise of columns", "not applicable", "there is one column with noise")
-    tests = [
-        smallest([p_of_correlation(known[first], known[second]), p_of_shifts(known[first], known[second])])
-        for first, second in pairs
-    ]
-    return check_of_p("noise of columns", smallest(tests), "noise of two columns against each other", alpha=alpha)
+    pairs = itertools.combinations(known.values(), 2)
+    tests = [smallest([p_of_correlation(first, second), p_of_shifts(first, second)]) for first, second in pairs]
+    what, why = "noise of two columns against each other", "there is one column with noise"
+    return check_of_p("noise of columns", tests, what, alpha=alpha, none=why)
 
 
 def _of_continuous(rows: AuditRows, known: dict[str, FloatArray], alpha: float) -> list[AuditCheck]:
@@ -405,18 +401,10 @@ def _of_continuous(rows: AuditRows, known: dict[str, FloatArray], alpha: float) 
     again = f"{found:,} rows repeat the noise of another one, or its size, in any column"
     title = min(streams, key=lambda stream: stream[1])[0] if streams else ""
     nearest = f", nearest {title}" if title else ""
+    known_seeds = f"noise against streams of NumPy and Python from usual seeds{nearest}"
     return [
-        check_of_p("repeats", smallest(tests), again, alpha=alpha)
-        if columns
-        else check_of("repeats", "not applicable", why),
-        check_of_p(
-            "known seeds",
-            smallest(p for _, p in streams),
-            f"noise against streams of NumPy and Python from usual seeds{nearest}",
-            alpha=alpha,
-        )
-        if streams
-        else check_of("known seeds", "not applicable", why),
+        check_of_p("repeats", tests, again, alpha=alpha, none=why),
+        check_of_p("known seeds", [p for _, p in streams], known_seeds, alpha=alpha, none=why),
     ]
 
 
@@ -462,21 +450,15 @@ def check_shuffle(rows: AuditRows, /, *, alpha: float) -> AuditCheck:
     tests: list[float] = []
     for each in rows.columns:
         if each.is_numbers:
-            tests += [_p_of_ranks(each.after, each.before), _p_of_ranks(each.after[1:], each.after[:-1])]
+            tests += [p_of_ranks(each.after, each.before), p_of_ranks(each.after[1:], each.after[:-1])]
         else:
             tests += [p_of_groups(_spread(rows.rows), each.after.astype(np.intp)), _p_of_equal(each.before, each.after)]
-    return check_of_p("shuffle", smallest(tests), "order of the rows against a random one", alpha=alpha)
+    none = "there is no certified column to look at"
+    return check_of_p("shuffle", tests, "order of the rows against a random one", alpha=alpha, none=none)
 
 
 def _spread(rows: int) -> FloatArray:
     return (np.arange(rows) + 0.5) / rows
-
-
-def _p_of_ranks(first: FloatArray, second: FloatArray) -> float:
-    if np.ptp(first) == 0 or np.ptp(second) == 0:
-        return 1.0
-    found = float(np.corrcoef(scipy.stats.rankdata(first), scipy.stats.rankdata(second))[0, 1])
-    return float(2 * scipy.stats.norm.sf(abs(found) * np.sqrt(first.size - 1)))
 
 
 def _p_of_equal(first: FloatArray, second: FloatArray) -> float:

@@ -82,7 +82,7 @@ class ReleasedColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowStrata:
-    """The joint value of the given columns, row by row."""
+    """The joint value of some columns, row by row."""
 
     codes: IndexArray
     """Number of each row's stratum, shape (n,)."""

@@ -9,7 +9,7 @@ Pearson's bounds hold (`share_at_least`).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -43,6 +43,8 @@ def largest_advantage(epsilon: float, delta: float, /) -> float:
 
 
 PairOfCodes: TypeAlias = tuple[int, int]
+Ratios: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
+"""Log-ratios of two secrets: those that were known before, and those of the rows of the one and of the other."""
 _KERNEL = 3e7
 """Most entries of a table of likelihoods."""
 _CHUNK = 2_000_000
@@ -56,10 +58,17 @@ _BEYOND = (0.5, 1.0, 2.0, 3.0, 5.0)
 class Bound:
     """What was proved of one pair, both orders, by the events that say most."""
 
-    epsilon: float
+    epsilon: float = 0.0
     """At least this, for the given delta; 0 where nothing is proved."""
-    advantage: float
+    advantage: float = 0.0
     """The true positive rate less the false positive rate of some guesser is at least this."""
+
+    def or_more(self, epsilon: FloatArray | float, advantage: FloatArray | float, /) -> Bound:
+        """The better one of this and what other events prove."""
+        return Bound(
+            epsilon=max(self.epsilon, float(np.max(epsilon))),
+            advantage=max(self.advantage, float(np.max(advantage))),
+        )
 
 
 def log_laws(
@@ -124,28 +133,41 @@ def model_bounds(
     count = int(secrets.max()) + 1
     seen = log_laws(columns, secrets, count, [each.after for each in columns], rng)
     guessed = log_laws(columns, secrets, count, [each.simulated(rng) for each in columns], rng)
-    each_alpha = alpha / (4 * (len(_LEVELS) + 1) * max(1, len(pairs)))
     rows = [np.flatnonzero(secrets == secret) for secret in range(count)]
-    found = {}
-    for first, second in pairs:
-        best = Bound(epsilon=0.0, advantage=0.0)
-        for s, t in ((first, second), (second, first)):
-            own = seen[rows[s], s] - seen[rows[s], t]
-            other = seen[rows[t], s] - seen[rows[t], t]
-            cuts = np.append(np.quantile(guessed[rows[s], s] - guessed[rows[s], t], _LEVELS), 0.0)
-            best = better(best, own, other, cuts, delta=delta, alpha=each_alpha)
-        found[first, second] = best
+
+    def ratios(s: int, t: int) -> Ratios:
+        own, other = (seen[part, s] - seen[part, t] for part in (rows[s], rows[t]))
+        return guessed[rows[s], s] - guessed[rows[s], t], own, other
+
+    return bounds_of_ratios(pairs, ratios, _LEVELS, delta=delta, alpha=alpha)
+
+
+def bounds_of_ratios(
+    pairs: Sequence[PairOfCodes],
+    ratios: Callable[[int, int], Ratios],
+    levels: Sequence[float],
+    /,
+    *,
+    delta: float,
+    alpha: float,
+) -> Mapping[PairOfCodes, Bound]:
+    """What follows from how many log-ratios are at or above some cuts, in both orders of each pair.
+
+    The cuts are 0, and quantiles at these levels of ratios that were known before. All bounds together hold at
+    1 - alpha.
+    """
+    found = dict.fromkeys(pairs, Bound())
+    each_alpha = alpha / (4 * (len(levels) + 1) * max(1, len(pairs)))
+    for pair in pairs:
+        for s, t in (pair, pair[::-1]):
+            known, own, other = ratios(s, t)
+            if not (known.size and own.size and other.size):
+                continue
+            cuts = np.append(np.quantile(known, levels), 0.0)
+            hits, others = ((part[:, None] >= cuts).sum(axis=0).astype(float) for part in (own, other))
+            least, most = share_at_least(hits, own.size, each_alpha), share_at_most(others, other.size, each_alpha)
+            found[pair] = found[pair].or_more(epsilon_at_least(least, most, delta), least - most)
     return found
-
-
-def better(best: Bound, own: FloatArray, other: FloatArray, cuts: FloatArray, *, delta: float, alpha: float) -> Bound:
-    """The better one of a bound and those that follow from how many ratios of both secrets are at or above each cut."""
-    hits, others = ((ratios[:, None] >= cuts).sum(axis=0).astype(float) for ratios in (own, other))
-    least, most = share_at_least(hits, own.size, alpha), share_at_most(others, other.size, alpha)
-    return Bound(
-        epsilon=max(best.epsilon, float(epsilon_at_least(least, most, delta).max())),
-        advantage=max(best.advantage, float((least - most).max())),
-    )
 
 
 def event_bounds(
@@ -167,13 +189,10 @@ def event_bounds(
     rows = np.bincount(secrets, minlength=count).astype(float)[:, None]
     each_alpha = alpha / (2 * hits.size)
     least, most = share_at_least(hits, rows, each_alpha), share_at_most(hits, rows, each_alpha)
-    found = {}
-    for s, t in pairs:
-        both = [(least[s], most[t]), (least[t], most[s])]
-        found[s, t] = Bound(
-            epsilon=max(float(epsilon_at_least(low, high, delta).max()) for low, high in both),
-            advantage=max(0.0, *(float((low - high).max()) for low, high in both)),
-        )
+    found = dict.fromkeys(pairs, Bound())
+    for pair in pairs:
+        for s, t in (pair, pair[::-1]):
+            found[pair] = found[pair].or_more(epsilon_at_least(least[s], most[t], delta), least[s] - most[t])
     return found
 
 

@@ -25,7 +25,8 @@ from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.verbs.auditing.guesser import (
     Bound,
     PairOfCodes,
-    better,
+    Ratios,
+    bounds_of_ratios,
     event_bounds,
     held_out_scores,
     largest_advantage,
@@ -83,20 +84,12 @@ def learned_bounds(
     alpha: float,
 ) -> Mapping[PairOfCodes, Bound]:
     """What the learned scores show of each pair on the rows that were held out; thresholds are of the others."""
-    each_alpha = alpha / (4 * (len(_LEVELS) + 1) * max(1, len(pairs)))
-    found = {}
-    for first, second in pairs:
-        best = Bound(epsilon=0.0, advantage=0.0)
-        for s, t in ((first, second), (second, first)):
-            ratio = scores[:, s] - scores[:, t]
-            learned = ratio[trained & (secrets == s)]
-            own, other = ratio[~trained & (secrets == s)], ratio[~trained & (secrets == t)]
-            if not (learned.size and own.size and other.size):
-                continue
-            cuts = np.append(np.quantile(learned, _LEVELS), 0.0)
-            best = better(best, own, other, cuts, delta=delta, alpha=each_alpha)
-        found[first, second] = best
-    return found
+
+    def ratios(s: int, t: int) -> Ratios:
+        ratio, own = scores[:, s] - scores[:, t], secrets == s
+        return ratio[trained & own], ratio[~trained & own], ratio[~trained & (secrets == t)]
+
+    return bounds_of_ratios(pairs, ratios, _LEVELS, delta=delta, alpha=alpha)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,13 +187,7 @@ def _proved(view: View, *, delta: float, alpha: float, rng: np.random.Generator)
     """By both families of events, with half of alpha each."""
     model = model_bounds(view.columns, view.codes, view.pairs, delta=delta, alpha=alpha / 2, rng=rng)
     events = event_bounds(view.columns, view.codes, view.pairs, delta=delta, alpha=alpha / 2)
-    return {
-        pair: Bound(
-            epsilon=max(model[pair].epsilon, events[pair].epsilon),
-            advantage=max(model[pair].advantage, events[pair].advantage),
-        )
-        for pair in view.pairs
-    }
+    return {pair: model[pair].or_more(events[pair].epsilon, events[pair].advantage) for pair in view.pairs}
 
 
 def _learn(rows: AuditRows, group: Secrets, trained: NDArray[np.bool_], rng: np.random.Generator) -> _Learned:

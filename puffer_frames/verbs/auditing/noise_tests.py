@@ -119,21 +119,14 @@ def p_of_correlation(first: FloatArray, second: FloatArray, /) -> float:
     """The p-value of independence: rank correlations of the noise, and of its size, with something else."""
     if first.size < _FEWEST or np.ptp(second) == 0 or np.ptp(first) == 0:
         return 1.0
-    other = scipy.stats.rankdata(second)
-    return smallest(
-        _p_of(_correlation(scipy.stats.rankdata(each), other), first.size) for each in (first, np.abs(2 * first - 1))
-    )
+    return smallest(p_of_ranks(each, second) for each in (first, np.abs(2 * first - 1)))
 
 
 def p_of_neighbours(uniform: FloatArray, /) -> float:
     """The p-value of independent neighbouring rows."""
     if uniform.size < 2 * _FEWEST or np.ptp(uniform) == 0:
         return 1.0
-    sizes = np.abs(2 * uniform - 1)
-    return smallest(
-        _p_of(_correlation(scipy.stats.rankdata(each[1:]), scipy.stats.rankdata(each[:-1])), uniform.size - 1)
-        for each in (uniform, sizes)
-    )
+    return smallest(p_of_ranks(each[1:], each[:-1]) for each in (uniform, np.abs(2 * uniform - 1)))
 
 
 def p_of_shifts(first: FloatArray, second: FloatArray, /) -> float:
@@ -247,15 +240,14 @@ def smallest(found: Iterable[float], /) -> float:
     return min(1.0, len(listed) * min(listed, default=1.0))
 
 
-def _correlation(first: FloatArray, second: FloatArray) -> float:
-    """NaN where one of them is constant."""
+def p_of_ranks(first: FloatArray, second: FloatArray, /) -> float:
+    """The p-value of the rank correlation; 1 where one of them is constant."""
     if np.ptp(first) == 0 or np.ptp(second) == 0:
-        return math.nan
-    return float(np.corrcoef(first, second)[0, 1])
+        return 1.0
+    correlation = np.corrcoef(scipy.stats.rankdata(first), scipy.stats.rankdata(second))[0, 1]
+    return _p_of(float(correlation), first.size)
 
 
 def _p_of(correlation: float, rows: int) -> float:
     """Two-sided, by the normal law; never so small that few rows could not show it."""
-    if math.isnan(correlation):
-        return 1.0
     return float(2 * scipy.stats.norm.sf(abs(correlation) * math.sqrt(rows - 1)))

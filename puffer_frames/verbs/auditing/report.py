@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import frame_of
 from puffer_frames.numbers.presentation import Printed, Rows, aligned, shown
+from puffer_frames.verbs.auditing.noise_tests import smallest
 
 Result: TypeAlias = Literal["passed", "failed", "not applicable", "information"]
 _SHOWN = 12
@@ -122,8 +123,11 @@ def check_within(name: str, why: str, found: float, limit: float, /) -> AuditChe
     return check_that(name, not found > limit, why, found=found, limit=limit)
 
 
-def check_of_p(name: str, p: float, why: str, /, *, alpha: float) -> AuditCheck:
-    """A check by a p-value: it fails below alpha."""
+def check_of_p(name: str, tests: Iterable[float], why: str, /, *, alpha: float, none: str = "") -> AuditCheck:
+    """A check by the p-values of tests together: it fails below alpha, and says `none` where there are no tests."""
+    if not (listed := list(tests)):
+        return check_of(name, "not applicable", none)
+    p = smallest(listed)
     return check_that(name, not p < alpha, f"{why} (p = {p:.2g}, {alpha:.2g} fails)", found=p, limit=alpha)
 
 

@@ -120,27 +120,26 @@ def _complete(columns: Mapping[str, PlainColumn], names: Sequence[str], rows: in
 def _secrets(
     names: tuple[str, ...], columns: Mapping[str, PlainColumn], certificate: Certificate, *, own: bool
 ) -> Secrets:
-    codes, levels, labels = _joint_levels(names, columns)
-    every = list(itertools.combinations(range(len(levels)), 2))
+    joint = _joint_levels(names, columns)
+    every = list(itertools.combinations(range(len(joint.levels)), 2))
     if own and not isinstance(certificate.pairs, str):
         wanted = {frozenset(map(listed_key, pair)) for pair in certificate.pairs}
-        every = [(s, t) for s, t in every if frozenset((listed_key(levels[s]), listed_key(levels[t]))) in wanted]
-    counts = np.bincount(codes)
+        keys = [listed_key(level) for level in joint.levels]
+        every = [(s, t) for s, t in every if frozenset((keys[s], keys[t])) in wanted]
+    counts = np.bincount(joint.codes)
     every.sort(key=lambda pair: -min(counts[pair[0]], counts[pair[1]]))
-    return Secrets(names=names, codes=codes, labels=labels, pairs=tuple(every))
+    return Secrets(names=names, codes=joint.codes, labels=joint.labels, pairs=tuple(every))
 
 
-def _joint_levels(
-    names: Sequence[str], columns: Mapping[str, PlainColumn]
-) -> tuple[IndexArray, tuple[tuple[Any, ...], ...], tuple[str, ...]]:
-    """Numbers of the rows' joint levels; these levels, and as text."""
+def _joint_levels(names: Sequence[str], columns: Mapping[str, PlainColumn]) -> RowStrata:
     rows = np.column_stack([columns[name].codes for name in names])
     distinct, codes = np.unique(rows, axis=0, return_inverse=True)
     levels = tuple(
         tuple(None if code < 0 else columns[name].levels[code] for name, code in zip(names, row, strict=True))
         for row in distinct.tolist()
     )
-    return codes.reshape(-1), levels, tuple(", ".join(str(_plain(entry)) for entry in level) for level in levels)
+    labels = tuple(", ".join(str(_plain(entry)) for entry in level) for level in levels)
+    return RowStrata(codes=codes.reshape(-1), labels=labels, levels=levels)
 
 
 def _plain(entry: Any) -> Any:
@@ -152,8 +151,7 @@ def _strata(certificate: Certificate, columns: Mapping[str, PlainColumn], rows: 
     given = [name for name in certificate.given if name in columns]
     if not given:
         return RowStrata(codes=np.zeros(rows, dtype=np.intp), labels=("",), levels=((),))
-    codes, levels, labels = _joint_levels(given, columns)
-    return RowStrata(codes=codes, labels=labels, levels=levels)
+    return _joint_levels(given, columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

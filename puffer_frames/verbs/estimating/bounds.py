@@ -18,7 +18,7 @@ Statistics 27 (1956).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -199,7 +199,7 @@ class TableEstimator(Estimator):
         ]
         which = listed(empty, most=_MOST_NAMED) if len(empty) < max(2, len(found)) else "any of them"
         notes = (_NOTHING.format(which=which),) * bool(empty) + notes
-        return self._made(what, figures, labels, notes=notes, scores=tuple(found))
+        return replace(self._made(what, figures, labels, notes=notes), scores=tuple(found))
 
     def _members(self, names: Sequence[str], role: str) -> tuple[dict[str, tuple[Any, ...]], list[IndexArray]]:
         """Levels, and the rows of each; raises ArgumentError for numbers in cells."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,17 +14,10 @@ from puffer_frames.errors import ArgumentError, short_traceback
 from puffer_frames.frames.columns import Name
 from puffer_frames.numbers.presentation import Printed, Rows, shown, shown_names
 from puffer_frames.priors.prior import FloatArray
-from puffer_frames.verbs.estimating.estimated import CLEAR, Estimate, Reach, Scores, Target
+from puffer_frames.verbs.estimating import moments
+from puffer_frames.verbs.estimating.estimated import CLEAR, Estimate, Scores, Target
 from puffer_frames.verbs.estimating.laws import Unfolded, Unfolding, check_shares, histogram_of
 from puffer_frames.verbs.estimating.levels import counts_of_levels, mean_kept, means_of_members, terms_of
-from puffer_frames.verbs.estimating.moments import (
-    Figure,
-    correlation_of,
-    covariance_of,
-    mean_of,
-    regression,
-    variance_of,
-)
 from puffer_frames.verbs.estimating.released_columns import NoisyColumn, ReleasedColumns
 
 INTERCEPT = "intercept"
@@ -89,7 +83,7 @@ class Estimator(Printed):
             if found is not None:
                 return self._made(f"mean of {shown(name)}", [found[0]], {}, notes=found[1:])
         if weights is None and name not in channels and not set(names) & set(channels):
-            return self._of_one("mean", name, by, mean_of)
+            return self._of_one("mean", name, by, moments.mean_of)
         return self._of_members(
             "mean", name, names, None if name in channels else self._with_moments(name, "mean"), weights
         )
@@ -109,15 +103,11 @@ class Estimator(Printed):
             self.columns, name, names, own, self._design(weights), population=population, ddof=ddof
         )
         of = f" by {shown_names(names)}" if names else ""
-        return self._made(
-            f"{what} of {shown(name)}{of}",
-            [figure for figure, _ in made],
-            {each: tuple(group[k] for group in groups) for k, each in enumerate(names)},
-            of=(name,),
-            several=bool(names),
-            notes=notes,
-            scores=tuple(scores for _, scores in made),
-        )
+        labels = {each: tuple(group[k] for group in groups) for k, each in enumerate(names)}
+        figures, scores = zip(*made, strict=True)
+        what = f"{what} of {shown(name)}{of}"
+        found = self._made(what, figures, labels, of=(name,), several=bool(names), notes=notes)
+        return replace(found, scores=scores)
 
     @short_traceback
     def var(self, column: Name, *, by: Name | Iterable[Name] | None = None, ddof: int = 1) -> Estimate:
@@ -142,7 +132,7 @@ class Estimator(Printed):
         if set(names) & set(self.columns.certificate.channels):
             return self._of_members("variance", name, names, self._with_moments(name, "variance"), ddof=ddof)
         return self._of_one(
-            "variance", name, by, lambda own, *, population: variance_of(own, population=population, ddof=ddof)
+            "variance", name, by, lambda own, *, population: moments.variance_of(own, population=population, ddof=ddof)
         )
 
     @short_traceback
@@ -157,25 +147,15 @@ class Estimator(Printed):
             The sum of products is divided by the number of rows less this.
         """
         population, ddof = self.target == "population", _check_ddof(ddof)
-        names = self.columns.names([column, other] if other is not None else column, "columns")
-        if len(names) < 2:
-            raise ArgumentError(
-                "columns", rule="two columns or more", got="one", hint="Write .var(column) for the variance of one."
-            )
-        found = {name: self._with_moments(name, "covariance") for name in names}
-        if other is not None:
-            figure = covariance_of(found[names[0]], found[names[1]], population=population, ddof=ddof)
-            return self._made(f"covariance of {shown_names(names)}", [figure], {}, of=names)
-        pairs = [(a, b) for a in names for b in names]
+        found = self._several(column, other, "covariance", hint="Write .var(column) for the variance of one.")
+        pairs = list(product(found, repeat=2) if other is None else [tuple(found)])
         figures = [
-            variance_of(found[a], population=population, ddof=ddof)
+            moments.variance_of(found[a], population=population, ddof=ddof)
             if a == b
-            else covariance_of(found[a], found[b], population=population, ddof=ddof)
+            else moments.covariance_of(found[a], found[b], population=population, ddof=ddof)
             for a, b in pairs
         ]
-        labels = {"column": tuple(a for a, _ in pairs), "other": tuple(b for _, b in pairs)}
-        shape = (len(names), len(names))
-        return self._made(f"covariances of {shown_names(names)}", figures, labels, of=names, shape=shape)
+        return self._of_pairs("covariance", pairs, figures)
 
     @short_traceback
     def corr(self, column: Name | Iterable[Name], other: Name | None = None, /) -> Estimate:
@@ -191,32 +171,37 @@ class Estimator(Printed):
         NaN where the noise hides the spread of a column: its variance is within three standard errors of 0.
         """
         population = self.target == "population"
-        names = self.columns.names([column, other] if other is not None else column, "columns")
-        if len(names) < 2:
-            raise ArgumentError("columns", rule="two columns or more", got="one", hint="Name another column too.")
-        found = {name: self._with_moments(name, "correlation") for name in names}
+        found = self._several(column, other, "correlation", hint="Name another column too.")
         constant = next((name for name, own in found.items() if own.is_exact and np.ptp(own.values) == 0), None)
         if constant is not None:
-            raise ArgumentError(
-                f"the column {constant!r}",
-                rule="of different values, for a correlation",
-                got="one that is the same in every row",
-                hint="Leave it out.",
-            )
-        if other is not None:
-            figure, scores = correlation_of(found[names[0]], found[names[1]], population=population)
-            return self._made(f"correlation of {shown_names(names)}", [figure], {}, of=names, scores=(scores,))
-        pairs = [(a, b) for a in names for b in names]
-        itself = Figure(1.0, 0.0), Scores(constant=0.0, linear=0.0, square=0.0)
-        made = [itself if a == b else correlation_of(found[a], found[b], population=population) for a, b in pairs]
-        return self._made(
-            f"correlations of {shown_names(names)}",
-            [figure for figure, _ in made],
-            {"column": tuple(a for a, _ in pairs), "other": tuple(b for _, b in pairs)},
-            of=names,
-            shape=(len(names), len(names)),
-            scores=tuple(scores for _, scores in made),
-        )
+            rule = "of different values, for a correlation"
+            got = "one that is the same in every row"
+            raise ArgumentError(f"the column {constant!r}", rule=rule, got=got, hint="Leave it out.")
+        pairs = list(product(found, repeat=2) if other is None else [tuple(found)])
+        itself = moments.Figure(1.0, 0.0), Scores(constant=0.0, linear=0.0, square=0.0)
+        made = [
+            itself if a == b else moments.correlation_of(found[a], found[b], population=population) for a, b in pairs
+        ]
+        figures, scores = zip(*made, strict=True)
+        return replace(self._of_pairs("correlation", pairs, figures), scores=scores)
+
+    def _several(
+        self, column: Name | Iterable[Name], other: Name | None, what: str, *, hint: str
+    ) -> dict[str, NoisyColumn]:
+        """Two columns or more, by name; raises ArgumentError for one."""
+        names = self.columns.names([column, other] if other is not None else column, "columns")
+        if len(names) < 2:
+            raise ArgumentError("columns", rule="two columns or more", got="one", hint=hint)
+        return {name: self._with_moments(name, what) for name in names}
+
+    def _of_pairs(self, what: str, pairs: Sequence[tuple[str, ...]], figures: Sequence[moments.Figure]) -> Estimate:
+        """A figure of one pair of columns, or a matrix of those of all pairs."""
+        names = list(dict.fromkeys(name for pair in pairs for name in pair))
+        if len(pairs) == 1:
+            return self._made(f"{what} of {shown_names(names)}", figures, {}, of=names)
+        labels = dict(zip(("column", "other"), zip(*pairs, strict=True), strict=True))
+        shape = (len(names), len(names))
+        return self._made(f"{what}s of {shown_names(names)}", figures, labels, of=names, shape=shape)
 
     @short_traceback
     def regress(self, y: Name, *, on: Name | Iterable[Name], weights: Name | None = None) -> Estimate:
@@ -256,7 +241,7 @@ class Estimator(Printed):
             raise ArgumentError(
                 "the release", rule="of more rows than coefficients", got="fewer", hint="Regress on fewer columns."
             )
-        fit = regression(terms.y, terms.on, population=self.target == "population", weights=terms.weights)
+        fit = moments.regression(terms.y, terms.on, population=self.target == "population", weights=terms.weights)
         if fit is None or not fit.clearance > CLEAR:
             got = "none that chance does not explain" if fit is None else f"{fit.clearance:.2g} standard errors"
             raise ArgumentError(
@@ -267,15 +252,10 @@ class Estimator(Printed):
                 "larger epsilon.",
             )
         errors = np.sqrt(np.diag(fit.covariance).clip(0.0))
-        return self._made(
-            f"regression of {shown(name)} on {shown_names(names)}",
-            _figures(fit.coefficients, errors),
-            {"term": (INTERCEPT, *terms.names)},
-            of=(name, *names),
-            notes=terms.notes,
-            covariance=fit.covariance,
-            scores=fit.scores,
-        )
+        what, labels = f"regression of {shown(name)} on {shown_names(names)}", {"term": (INTERCEPT, *terms.names)}
+        figures = _figures(fit.coefficients, errors)
+        made = self._made(what, figures, labels, of=(name, *names), notes=terms.notes)
+        return replace(made, covariance=fit.covariance, scores=fit.scores)
 
     @short_traceback
     def quantile(
@@ -323,7 +303,7 @@ class Estimator(Printed):
         labels, parts = self._groups(by, self.columns.numbers(name))
         found = [asked.law(part).quantiles(shares) for part in parts]
         if np.ndim(q) or by is not None:
-            labels = {level: tuple(np.repeat(_objects(own), shares.size)) for level, own in labels.items()}
+            labels = {name: tuple(level for level in own for _ in shares) for name, own in labels.items()}
             labels |= {"q": tuple(shares.tolist()) * len(parts)} if np.ndim(q) else {}
         return self._resampled(f"quantiles of {shown(name)}", found, labels, name)
 
@@ -380,14 +360,9 @@ class Estimator(Printed):
         """
         names = self.columns.names(column, "column")
         found = counts_of_levels(self.columns, names, population=self.target == "population")
-        return self._made(
-            f"rows per level of {shown_names(names)}",
-            _figures(found.counts, found.errors),
-            found.levels,
-            covariance=found.covariance,
-            notes=found.notes,
-            several=True,
-        )
+        what, figures = f"rows per level of {shown_names(names)}", _figures(found.counts, found.errors)
+        made = self._made(what, figures, found.levels, notes=found.notes, several=True)
+        return replace(made, covariance=found.covariance)
 
     def _shown(self) -> tuple[str, Rows]:
         certificate = self.columns.certificate
@@ -446,7 +421,7 @@ class Estimator(Printed):
         return labels, [column.rows(own) for own in rows]
 
     def _of_one(
-        self, what: str, name: str, by: Name | Iterable[Name] | None, statistic: Callable[..., Figure]
+        self, what: str, name: str, by: Name | Iterable[Name] | None, statistic: Callable[..., moments.Figure]
     ) -> Estimate:
         labels, parts = self._groups(by, self._with_moments(name, what))
         figures = [statistic(part, population=self.target == "population") for part in parts]
@@ -464,24 +439,21 @@ class Estimator(Printed):
         values, rough, resamples = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
         figures = _figures(values, resamples.std(axis=0))
         notes = (_PEAKS,) * bool(self.columns.certificate.scales.get(name))
-        return self._made(what, figures, labels, of=(name,), notes=notes, resamples=resamples, rough=rough, least=least)
+        made = self._made(what, figures, labels, of=(name,), notes=notes)
+        return replace(made, resamples=resamples, rough=rough, least=least)
 
     def _made(
         self,
         what: str,
-        figures: Sequence[Figure],
+        figures: Sequence[moments.Figure],
         labels: Mapping[str, tuple[Any, ...]],
         *,
         of: Sequence[str] = (),
         shape: tuple[int, ...] | None = None,
         several: bool = False,
         notes: Sequence[str] = (),
-        covariance: FloatArray | None = None,
-        resamples: FloatArray | None = None,
-        rough: FloatArray | None = None,
-        least: float = -math.inf,
-        scores: tuple[Reach, ...] = (),
     ) -> Estimate:
+        """A statistic with its standard errors; what its intervals rest on besides is for the caller to add."""
         one = not labels and not several
 
         def number(numbers: Iterable[float]) -> Any:
@@ -498,24 +470,12 @@ class Estimator(Printed):
             target=self.target,
             notes=(*notes, *self.columns.notes(of)),
             assumptions=self.columns.assumptions,
-            covariance=covariance,
-            resamples=resamples,
-            rough=rough,
-            least=least,
-            scores=scores,
             library=self.library,
         )
 
 
-def _figures(values: FloatArray, errors: FloatArray) -> list[Figure]:
-    return [Figure(*pair) for pair in zip(values.tolist(), errors.tolist(), strict=True)]
-
-
-def _objects(levels: Sequence[Any]) -> Any:
-    """An array of whatever they are."""
-    found = np.empty(len(levels), dtype=object)
-    found[:] = levels
-    return found
+def _figures(values: FloatArray, errors: FloatArray) -> list[moments.Figure]:
+    return [moments.Figure(*pair) for pair in zip(values.tolist(), errors.tolist(), strict=True)]
 
 
 def _check_ddof(ddof: int) -> int:

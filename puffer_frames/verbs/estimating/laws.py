@@ -470,12 +470,8 @@ def check_bins(bins: Any) -> FloatArray:
         return np.array(float(bins))
     edges = None if isinstance(bins, Real) else _as_numbers(bins)
     if edges is None or edges.size < 2 or not (np.diff(edges) > 0).all() or not np.isfinite(edges).all():
-        raise ArgumentError(
-            "bins",
-            rule=f"a number from 1 to {MOST_POINTS:,}, or ascending ends of bins",
-            got="something else",
-            hint="Write bins=range(15, 95, 5).",
-        )
+        rule = f"a number from 1 to {MOST_POINTS:,}, or ascending ends of bins"
+        raise ArgumentError("bins", rule=rule, got="something else", hint="Write bins=range(15, 95, 5).")
     return edges
 
 

@@ -100,21 +100,14 @@ def counts_of_levels(columns: ReleasedColumns, names: Sequence[str], /, *, popul
     """
     certificate, name = columns.certificate, names[0]
     if name in certificate.scales:
-        raise ArgumentError(
-            f"the column {name!r}",
-            rule="of labels, or released through a channel",
-            got="one of noisy numbers",
-            hint="Write .histogram(column, bins).",
-        )
+        rule = "of labels, or released through a channel"
+        hint = "Write .histogram(column, bins)."
+        raise ArgumentError(f"the column {name!r}", rule=rule, got="one of noisy numbers", hint=hint)
     found = certificate.channels.get(name)
     together = tuple((found or {}).get("columns", (name,)))
     if not set(names) <= set(together):
-        raise ArgumentError(
-            "column",
-            rule="one column, or several that went through one channel",
-            got="several others",
-            hint="Ask for each by itself.",
-        )
+        rule = "one column, or several that went through one channel"
+        raise ArgumentError("column", rule=rule, got="several others", hint="Ask for each by itself.")
     if found is not None and "count" in found:
         return _behind_responses(columns, name, population=population)
     keeps = found is not None and found["preserve"] == "marginal" and _is_the_plans(columns)
@@ -145,12 +138,9 @@ def mean_kept(columns: ReleasedColumns, name: str, /, *, population: bool) -> tu
     if population and "matrix" in found and not columns.is_lost(name):
         return None
     if population:
-        raise ArgumentError(
-            "target",
-            rule='"table" for a mean that the channel keeps on average',
-            got='"population"',
-            hint="Leave it out: the spread of the raw values is not known, on which intervals for a population rest.",
-        )
+        rule = '"table" for a mean that the channel keeps on average'
+        hint = "Leave it out: the spread of the raw values is not known, on which intervals for a population rest."
+        raise ArgumentError("target", rule=rule, got='"population"', hint=hint)
     values = columns.table.values(name)
     error = float(values.std(ddof=1)) / math.sqrt(values.size) if values.size > 1 else math.nan
     return Figure(float(values.mean()), error), *_KEPT, *prepared_notes(columns)
@@ -248,12 +238,9 @@ def response_of(columns: ReleasedColumns, name: str, /) -> tuple[Coded, IndexArr
         raise _changed()
     shares = [response_shares(levels, cap) for cap in caps]
     if any(shares[place][0] - shares[place][1] < _ALIKE for place in np.unique(places).tolist()):
-        raise ArgumentError(
-            f"the column {name!r}",
-            rule="released so that a label says something of the raw one",
-            got="labels that are as likely whatever the raw one is",
-            hint="Ask the issuer for a larger epsilon.",
-        )
+        rule = "released so that a label says something of the raw one"
+        got = "labels that are as likely whatever the raw one is"
+        raise ArgumentError(f"the column {name!r}", rule=rule, got=got, hint="Ask the issuer for a larger epsilon.")
     return coded, places, shares
 
 
@@ -301,21 +288,15 @@ def unknown_channel(name: str, /, *, sees_secret: bool) -> ArgumentError:
     if sees_secret:
         hint = 'Ask for preserve="marginal", which keeps the shares on average, or for one by the value alone with '
         hint += "Channel(publish_matrix=True): no table of values undoes a channel that sees the secret."
-    return ArgumentError(
-        f"the column {name!r}",
-        rule="released through a channel whose table of probabilities is published",
-        got="one whose table is not: released levels are biased, and nothing tells by how much",
-        hint=hint,
-    )
+    rule = "released through a channel whose table of probabilities is published"
+    got = "one whose table is not: released levels are biased, and nothing tells by how much"
+    return ArgumentError(f"the column {name!r}", rule=rule, got=got, hint=hint)
 
 
 def _changed() -> ArgumentError:
-    return ArgumentError(
-        "the released levels",
-        rule="those of the certificate",
-        got="others: they were changed since",
-        hint="Estimate from the release as it was made.",
-    )
+    rule = "those of the certificate"
+    hint = "Estimate from the release as it was made."
+    return ArgumentError("the released levels", rule=rule, got="others: they were changed since", hint=hint)
 
 
 _MOST_ENTRIES = 50_000_000
@@ -343,12 +324,9 @@ class Members:
         """Groups by the columns of both, whose draws are independent; those without any weight are left out."""
         rows, count = len(self.weights), len(self.levels) * len(other.levels)
         if rows * count > _MOST_ENTRIES:
-            raise ArgumentError(
-                "the columns of labels",
-                rule=f"of few groups: {_MOST_ENTRIES:,} rows times groups at most",
-                got=f"{count:,} groups of {rows:,} rows",
-                hint="Name fewer columns, or those with fewer levels.",
-            )
+            rule = f"of few groups: {_MOST_ENTRIES:,} rows times groups at most"
+            hint = "Name fewer columns, or those with fewer levels."
+            raise ArgumentError("the columns of labels", rule=rule, got=f"{count:,} groups of {rows:,} rows", hint=hint)
         weights = (self.weights[:, :, None] * other.weights[:, None, :]).reshape(rows, count)
         there = np.flatnonzero(np.any(weights != 0.0, axis=0))
         levels = [own + more for own in self.levels for more in other.levels]
@@ -464,12 +442,9 @@ def terms_of(
     _require_values(columns, random, "a regression")
     members = members_of(columns, random)
     if not np.allclose(members.weights.sum(axis=1), 1.0):
-        raise ArgumentError(
-            "the labels of the release",
-            rule="all levels that there are, for a regression on them",
-            got="fewer",
-            hint="Write .mean(column, by=labels), or leave these columns out.",
-        )
+        rule = "all levels that there are, for a regression on them"
+        hint = "Write .mean(column, by=labels), or leave these columns out."
+        raise ArgumentError("the labels of the release", rule=rule, got="fewer", hint=hint)
     rows, count = columns.rows, len(members.levels)
     entries = np.repeat(np.arange(rows), count)
 

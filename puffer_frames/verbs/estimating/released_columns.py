@@ -173,12 +173,9 @@ class ReleasedColumns:
         """Raise ArgumentTypeError for a column that is not one of labels and not of numbers: of times, for example."""
         dtype = self.table.opened().schema[name]
         if not (dtype.is_numeric() or is_of_labels(dtype) or self.table.has_lists(name)):
-            raise ArgumentTypeError(
-                f"the column {name!r}",
-                rule="of numbers or labels",
-                got=f"dtype {type(dtype).__name__}",
-                hint="Release it as numbers, or as text.",
-            )
+            rule = "of numbers or labels"
+            hint = "Release it as numbers, or as text."
+            raise ArgumentTypeError(f"the column {name!r}", rule=rule, got=f"dtype {type(dtype).__name__}", hint=hint)
 
     def numbers(self, name: str, /) -> NoisyColumn:
         """A column of numbers.
@@ -203,12 +200,9 @@ class ReleasedColumns:
         if name not in certificate.scales:
             return NoisyColumn.exact(values)
         if certificate.facts.replaced and certificate.scales[name]:
-            raise ArgumentError(
-                f"the column {name!r}",
-                rule="released with its noise",
-                got="values that were put in place of noisy ones (remap), which are biased",
-                hint='Ask the issuer for mechanism="noise": no table of the replacement is published.',
-            )
+            got = "values that were put in place of noisy ones (remap), which are biased"
+            hint = 'Ask the issuer for mechanism="noise": no table of the replacement is published.'
+            raise ArgumentError(f"the column {name!r}", rule="released with its noise", got=got, hint=hint)
         column = self._with_noise(name, values)
         if self.derived:
             self._check_released(name, column)
@@ -221,12 +215,9 @@ class ReleasedColumns:
         self.check_numeric(name)
         values = self.table.values(name)
         if not (np.abs(values) <= LARGEST_VALUE).all():
-            raise ArgumentError(
-                f"the column {name!r}",
-                rule="finite, as it was released",
-                got="values beyond 1e301" if np.isfinite(values).all() else "missing values or infinities",
-                hint="Leave those rows out.",
-            )
+            got = "values beyond 1e301" if np.isfinite(values).all() else "missing values or infinities"
+            hint = "Leave those rows out."
+            raise ArgumentError(f"the column {name!r}", rule="finite, as it was released", got=got, hint=hint)
         return values
 
     def check_rows(self) -> None:
@@ -236,12 +227,9 @@ class ReleasedColumns:
         certificate = self.certificate
         for name in set(certificate.changed) & set(self.table.names):
             if not self.table.has_lists(name) and self.table.opened()[name].n_unique() > _MOST_OF_TABLE:
-                raise UncoveredFrameError(
-                    f"the values of {name!r}",
-                    rule=f"those of a whole table, {_MOST_OF_TABLE} different ones at most",
-                    got="more",
-                    hint="Read the certificate of this release: this one is of another, or values were changed.",
-                )
+                rule = f"those of a whole table, {_MOST_OF_TABLE} different ones at most"
+                hint = "Read the certificate of this release: this one is of another, or values were changed."
+                raise UncoveredFrameError(f"the values of {name!r}", rule=rule, got="more", hint=hint)
         if certificate.facts.replaced or not set(certificate.given) <= set(self.table.names):
             return
         for name in set(certificate.scales) & set(self.table.names):
@@ -298,12 +286,9 @@ class ReleasedColumns:
         """The number of each row's stratum; raises UncoveredFrameError where a given column is not there."""
         certificate = self.certificate
         if missing := [name for name in certificate.given if name not in self.table.names]:
-            raise UncoveredFrameError(
-                "the release",
-                rule="with the given columns, on which the noise of a row depends",
-                got=f"one without {missing[0]!r}",
-                hint="Keep this column.",
-            )
+            rule = "with the given columns, on which the noise of a row depends"
+            hint = "Keep this column."
+            raise UncoveredFrameError("the release", rule=rule, got=f"one without {missing[0]!r}", hint=hint)
         coded = [self.table.coded(name) for name in certificate.given]
         numbers = {_as_keys(stratum["given"]): k for k, stratum in enumerate(certificate.strata)}
         joint = np.stack([column.codes.astype(np.int64) for column in coded], axis=1)
@@ -313,12 +298,9 @@ class ReleasedColumns:
             for row in found.tolist()
         ]
         if -1 in table:
-            raise UncoveredFrameError(
-                "the strata of the release",
-                rule="those of its certificate",
-                got="others: given columns were changed",
-                hint="Estimate from the release as it was made.",
-            )
+            got = "others: given columns were changed"
+            hint = "Estimate from the release as it was made."
+            raise UncoveredFrameError("the strata of the release", rule="those of its certificate", got=got, hint=hint)
         return np.array(table, dtype=np.intp)[back.ravel()]
 
     def _with_noise(self, name: str, values: FloatArray) -> NoisyColumn:
@@ -361,12 +343,9 @@ class ReleasedColumns:
             else:
                 wrong = False
             if wrong:
-                raise UncoveredFrameError(
-                    f"the values of {name!r}",
-                    rule="as they were released",
-                    got="others: they were rounded, scaled, clipped or filled",
-                    hint="Estimate first, from the released values. Rows may be left out by kept columns.",
-                )
+                got = "others: they were rounded, scaled, clipped or filled"
+                hint = "Estimate first, from the released values. Rows may be left out by kept columns."
+                raise UncoveredFrameError(f"the values of {name!r}", rule="as they were released", got=got, hint=hint)
 
     def _grid(self, name: str, noise: NoiseFamily) -> float:
         """The grid of the release, or of the first one that it refines."""
@@ -396,12 +375,9 @@ def noise_of(title: str, scale: float, /) -> NoiseFamily | None:
         return None
     if (family := family_titled(title)) is not None:
         return family.at(scale)
-    raise ArgumentError(
-        "the noise of the certificate",
-        rule="one that this version of the package knows",
-        got=repr(title),
-        hint="Estimate with the version that made the release.",
-    )
+    rule = "one that this version of the package knows"
+    hint = "Estimate with the version that made the release."
+    raise ArgumentError("the noise of the certificate", rule=rule, got=repr(title), hint=hint)
 
 
 def of_labels(name: str, /) -> ArgumentTypeError:
@@ -419,9 +395,5 @@ def _of_a_channel(name: str, *, counted: bool) -> ArgumentError:
     hint = "Write .value_counts(column), which gives the rows of every value."
     if not counted:
         hint = 'Ask the issuer for mechanism="noise", if it has numbers.'
-    return ArgumentError(
-        f"the column {name!r}",
-        rule="released with noise, for this estimate",
-        got="random levels of a channel, which are biased",
-        hint=hint,
-    )
+    got = "random levels of a channel, which are biased"
+    return ArgumentError(f"the column {name!r}", rule="released with noise, for this estimate", got=got, hint=hint)

@@ -172,9 +172,7 @@ def compose(releases: Iterable[Release], /, *, frame: NativeFrame | None = None)
     if len(batches) > 1:
         found = _in_parallel(batches, frame)
     elif len(last) == 1 and frame is None:
-        check_measured(last)
-        one = last[0]
-        found = Composition(epsilon=one.epsilon, delta=one.delta, rule=_CHAIN, releases=1, beliefs=one.beliefs)
+        found = replace(together(last), rule=_CHAIN)
     else:
         found = _of_certificates(last) if frame is None else _of_table(last, frame)
         if len(last) < len(certificates):
@@ -194,12 +192,8 @@ def together(certificates: Sequence[Certificate], /, *, frame: NativeFrame | Non
     (one,) = certificates
     check_measured(certificates)
     if one.reproducible:
-        raise CalibrationError(
-            "the releases",
-            rule="private ones",
-            got="noise that came from a seed",
-            hint="Leave out rng=: such a release is not private.",
-        )
+        hint = "Leave out rng=: such a release is not private."
+        raise CalibrationError("the releases", rule="private ones", got="noise that came from a seed", hint=hint)
     return Composition(
         epsilon=one.epsilon,
         delta=one.delta,

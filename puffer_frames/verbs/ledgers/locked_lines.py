@@ -215,12 +215,8 @@ def _holder(path: Path) -> str:
 def _open(path: Path, flags: int, what: str, mode: int) -> int:
     kind = path.stat().st_mode if path.exists() else stat.S_IFREG
     if not stat.S_ISREG(kind):
-        raise ArgumentError(
-            what,
-            rule="a file, or none yet",
-            got="a folder" if stat.S_ISDIR(kind) else "something else",
-            hint="Name a file in a local folder.",
-        )
+        got = "a folder" if stat.S_ISDIR(kind) else "something else"
+        raise ArgumentError(what, rule="a file, or none yet", got=got, hint="Name a file in a local folder.")
     new = not path.exists()
     if flags & os.O_CREAT and not path.parent.is_dir():
         hint = "Make that folder first, or name a file in a folder that is there."

@@ -68,12 +68,9 @@ class RefineKey:
         for before, after in pairwise(links):
             made = self.refined.get(before["fingerprint"])
             if made is None or (made.result, made.scales) != (after["fingerprint"], after["scales"]):
-                raise CalibrationError(
-                    _FILE,
-                    rule="the one that the release was refined with before",
-                    got="one that does not know it",
-                    hint="Give the same key= for all refinements of a release.",
-                )
+                rule = "the one that the release was refined with before"
+                hint = "Give the same key= for all refinements of a release."
+                raise CalibrationError(_FILE, rule=rule, got="one that does not know it", hint=hint)
         found = self.refined.get(links[-1]["fingerprint"])
         if found is None:
             return ""
@@ -122,12 +119,9 @@ def opened(path: str | Path, /) -> Iterator[RefineKey]:
 
 def _check_mode(path: Path) -> None:
     if os.name == "posix" and path.stat().st_mode & _OTHERS:
-        raise ArgumentError(
-            _FILE,
-            rule="a file that only its owner can read and write",
-            got="one that others can",
-            hint=f"Who has the key can undo the refinement: chmod 600 {path.name}.",
-        )
+        rule = "a file that only its owner can read and write"
+        hint = f"Who has the key can undo the refinement: chmod 600 {path.name}."
+        raise ArgumentError(_FILE, rule=rule, got="one that others can", hint=hint)
 
 
 def _records(file: LockedLines) -> list[Mapping[str, Any]]:
@@ -157,9 +151,5 @@ def _read(lines: list[Mapping[str, Any]], file: LockedLines) -> RefineKey:
 
 
 def _refused() -> ArgumentError:
-    return ArgumentError(
-        _FILE,
-        rule="one that refine has written, or none yet",
-        got="another file",
-        hint="Bring back the file as it was; for releases that were never refined name a new one.",
-    )
+    hint = "Bring back the file as it was; for releases that were never refined name a new one."
+    return ArgumentError(_FILE, rule="one that refine has written, or none yet", got="another file", hint=hint)

@@ -151,12 +151,9 @@ class Ledger(Printed):
             dataset = names[0]
         if dataset not in names:
             listed = ", ".join(repr(shown(name)) for name in names[:6]) + ", ..." * (len(names) > 6)
-            raise ArgumentError(
-                "dataset",
-                rule="one of the data sets of the ledger",
-                got="no name" if dataset is None else repr(dataset),
-                hint=f"The ledger has {listed}." if names else "No release was written to this ledger.",
-            )
+            rule = "one of the data sets of the ledger"
+            hint = f"The ledger has {listed}." if names else "No release was written to this ledger."
+            raise ArgumentError("dataset", rule=rule, got="no name" if dataset is None else repr(dataset), hint=hint)
         return together(self._spent(records, dataset), frame=frame)
 
     @short_traceback
@@ -178,12 +175,9 @@ class Ledger(Printed):
         with locked(self.path, what=_FILE, before=read_before(self.path)) as file:
             known = self._records(file.found).get(entry)
             if known is None or known.state == "finished":
-                raise ArgumentError(
-                    "the entry",
-                    rule="one that is not finished",
-                    got="one that is" if known else "one that is not in the ledger",
-                    hint="Look at the column entry of ledger.frame, or at what puffer ledger list prints.",
-                )
+                got = "one that is" if known else "one that is not in the ledger"
+                hint = "Look at the column entry of ledger.frame, or at what puffer ledger list prints."
+                raise ArgumentError("the entry", rule="one that is not finished", got=got, hint=hint)
             if known.counts:
                 file.append(entry_line(entry, "withdrawn", None))
 
@@ -262,12 +256,9 @@ class Ledger(Printed):
 
     def _open(self, known: Record | None) -> Record:
         if known is None or known.state == "withdrawn":
-            raise LedgerError(
-                "the release",
-                rule="one that its ledger counts",
-                got="one that was withdrawn" if known else "one that is no longer there",
-                hint="Make another release: privatize writes a new entry.",
-            )
+            got = "one that was withdrawn" if known else "one that is no longer there"
+            hint = "Make another release: privatize writes a new entry."
+            raise LedgerError("the release", rule="one that its ledger counts", got=got, hint=hint)
         return known
 
     def _check(self, certificates: Sequence[Certificate], frame: NativeFrame) -> None:
@@ -299,12 +290,9 @@ class Ledger(Printed):
         return LedgerError(error.what, rule=error.rule, got=error.got, hint=hint)
 
     def _refused(self, certificates: Sequence[Certificate], got: str, *, step: str = "Ask for less") -> LedgerError:
-        return LedgerError(
-            f"the releases of {shown(certificates[-1].dataset or '')!r}",
-            rule=f"within {_target_text(self.limit, self.delta)} together",
-            got=got,
-            hint=f"Nothing was drawn. {step}, or leave this release out; docs/ledger.md says what adds up.",
-        )
+        rule = f"within {_target_text(self.limit, self.delta)} together"
+        hint = f"Nothing was drawn. {step}, or leave this release out; docs/ledger.md says what adds up."
+        return LedgerError(f"the releases of {shown(certificates[-1].dataset or '')!r}", rule=rule, got=got, hint=hint)
 
     def _shown(self) -> tuple[str, Rows]:
         entries = self.entries()
@@ -351,12 +339,9 @@ def ledger(path: str | Path, /, *, limit: float | None = None, delta: float = 0.
     """
     found = Ledger(path, limit, delta)  # type: ignore[arg-type]
     if not found.path.exists():
-        raise LedgerNotFoundError(
-            f"the ledger {shown(str(path))!r}",
-            rule="a file that a release has begun",
-            got="no such file",
-            hint="See whether the name is right. A release with ledger=, --ledger of the command, begins a new ledger.",
-        )
+        rule = "a file that a release has begun"
+        hint = "See whether the name is right. A release with ledger=, --ledger of the command, begins a new ledger."
+        raise LedgerNotFoundError(f"the ledger {shown(str(path))!r}", rule=rule, got="no such file", hint=hint)
     found.entries()
     return found
 
@@ -385,19 +370,12 @@ def as_ledger(ledger: LedgerArgument, /, *, dataset: str | None) -> Ledger | Non
         return None
     found = ledger if isinstance(ledger, Ledger) else Ledger(ledger)  # type: ignore[arg-type]
     if dataset is not None and not is_seen(dataset):
-        raise ArgumentError(
-            "the data set of about",
-            rule="a name without blanks at its ends and characters that nobody sees, beside a ledger",
-            got="another one",
-            hint="Write it as in the earlier releases: the ledger counts by this name.",
-        )
+        rule = "a name without blanks at its ends and characters that nobody sees, beside a ledger"
+        hint = "Write it as in the earlier releases: the ledger counts by this name."
+        raise ArgumentError("the data set of about", rule=rule, got="another one", hint=hint)
     if dataset is None:
-        raise ArgumentError(
-            "about",
-            rule="given with the name of the data set, beside a ledger",
-            got="none",
-            hint='Write about={"dataset": "survey of 2026"}, the same for all releases of this table.',
-        )
+        hint = 'Write about={"dataset": "survey of 2026"}, the same for all releases of this table.'
+        raise ArgumentError("about", rule="given with the name of the data set, beside a ledger", got="none", hint=hint)
     return found
 
 

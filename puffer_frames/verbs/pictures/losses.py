@@ -50,16 +50,6 @@ def curve(plan: Planned, /, *, epsilons: Iterable[float] | None = None, ax: Axes
     Raises ArgumentError, ArgumentTypeError, CalibrationError as `plan.curve`.
 
     It shows exact statistics of the table: keep it private.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd, puffer_frames
-    >>> from puffer_frames import pictures
-    >>> rng = np.random.default_rng(0)
-    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
-    >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
-    >>> pictures.curve(plan, epsilons=[0.2, 0.5, 1]).get_xscale()
-    'log'
     """
     ax = new_axes(ax)
     rows = small_rows(plan.curve(epsilons))
@@ -99,16 +89,6 @@ def profile(plan: Planned, /, *, epsilons: Iterable[float] | None = None, ax: Ax
     Raises ArgumentError, ArgumentTypeError, CalibrationError as `plan.privacy_profile`.
 
     Deltas below 1e-9 are drawn at 1e-9. It shows exact statistics of the table: keep it private.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd, puffer_frames
-    >>> from puffer_frames import pictures
-    >>> rng = np.random.default_rng(0)
-    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
-    >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
-    >>> pictures.profile(plan, epsilons=[0.2, 0.5, 1]).get_ylabel()
-    'delta'
     """
     ax = new_axes(ax)
     rows = small_rows(plan.privacy_profile([step * plan.epsilon for step in _FINE] if epsilons is None else epsilons))
@@ -240,16 +220,6 @@ def loss(plan: Planned, /, *, column: str | None = None, ax: Axes | None = None)
 
     Under the observed frequencies, at 601 values: a picture, not a proof. It shows exact statistics of every secret:
     keep it private.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd, puffer_frames
-    >>> from puffer_frames import pictures
-    >>> rng = np.random.default_rng(0)
-    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
-    >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
-    >>> pictures.loss(plan).get_ylabel()
-    'log-ratio of densities'
     """
     found, ax = ColumnLaws.of(plan.fitted, column), new_axes(ax)
     y = found.released
@@ -284,16 +254,6 @@ def robustness(plan: Planned, /, *, column: str | None = None, ax: Axes | None =
 
     Where delta is 0 the bars are pure losses, else deltas at epsilon; numbers stand beside the bars. It shows exact
     statistics of the table: keep it private.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd, puffer_frames
-    >>> from puffer_frames import pictures
-    >>> rng = np.random.default_rng(0)
-    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
-    >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
-    >>> [each.get_text() for each in pictures.robustness(plan).get_yticklabels()]
-    ['any law', 'contaminated', 'population', 'empirical']
     """
     ax = new_axes(ax)
     rows: list[dict[str, Any]] = small_rows(plan.robustness())
@@ -326,16 +286,6 @@ def sheet(plan: Any, /) -> Figure:
     Raises CalibrationError for a plan of which no picture can be drawn: one of labels alone, or of strata from a file.
 
     It shows exact statistics of the table: keep it private.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd, puffer_frames
-    >>> from puffer_frames import pictures
-    >>> rng = np.random.default_rng(0)
-    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
-    >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
-    >>> len(pictures.sheet(plan).axes)
-    4
     """
     if plan.channels:
         figure, axes = new_sheet(3)
@@ -351,12 +301,8 @@ def sheet(plan: Any, /) -> Figure:
         return figure
     drawn = [name for name in plan.scales if plan.choices[name].empirical]
     if not drawn:
-        raise CalibrationError(
-            "the plan",
-            rule="one with a column of numbers, whose frequencies it knows",
-            got="another one",
-            hint="Print it: its text has all figures.",
-        )
+        rule = "one with a column of numbers, whose frequencies it knows"
+        raise CalibrationError("the plan", rule=rule, got="another one", hint="Print it: its text has all figures.")
     figure, axes = new_sheet(2 * len(drawn))
     for k, name in enumerate(drawn):
         distributions(plan, column=name, ax=axes[2 * k])

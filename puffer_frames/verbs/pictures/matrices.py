@@ -35,16 +35,6 @@ def distributions(plan: Planned, /, *, column: str | None = None, ax: Axes | Non
 
     The lines are computed from the frequencies and the noise, not drawn at random; where the plan has a remap, they are
     before it. The picture shows exact statistics of every secret: keep it private.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd, puffer_frames
-    >>> from puffer_frames import pictures
-    >>> rng = np.random.default_rng(0)
-    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
-    >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
-    >>> pictures.distributions(plan).get_xlabel()
-    'score'
     """
     found, ax = ColumnLaws.of(plan.fitted, column), new_axes(ax)
     secrets = found.shown(MOST_SECRETS)
@@ -163,17 +153,6 @@ def channel(plan: Planned, /, *, ax: Axes | None = None) -> Axes:
     Raises ArgumentError for a plan of noise.
 
     The matrix holds statistics of every secret: keep it private.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd, puffer_frames
-    >>> from puffer_frames import pictures
-    >>> rng = np.random.default_rng(0)
-    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "town": rng.choice(["x", "y", "z"], 100)})
-    >>> people.loc[people["group"] == "a", "town"] = "x"
-    >>> plan = people.puffer.calibrate(secret="group", public="town", epsilon=0.5)
-    >>> pictures.channel(plan).get_ylabel()
-    'town'
     """
     ax = new_axes(ax)
     if not plan.channels:
@@ -207,16 +186,6 @@ def transport(
     Gaussian component.
 
     More than 60 different values are drawn in bins. It shows exact statistics of both secrets: keep it private.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd, puffer_frames
-    >>> from puffer_frames import pictures
-    >>> rng = np.random.default_rng(0)
-    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
-    >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
-    >>> pictures.transport(plan, pair=("a", "b")).get_xlabel()
-    'score, group b'
     """
     if isinstance(plan, Mapping):
         laws, worst, words = plan, tuple(plan)[:2], ["value"]

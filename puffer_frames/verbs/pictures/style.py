@@ -73,12 +73,9 @@ def _matplotlib() -> Any:
     try:
         from matplotlib import pyplot
     except ImportError:
-        raise MissingPackageError(
-            "pictures",
-            rule="drawn by matplotlib",
-            got="an environment without it",
-            hint='Install it: pip install "puffer_frames[plot]".',
-        ) from None
+        rule = "drawn by matplotlib"
+        hint = 'Install it: pip install "puffer_frames[plot]".'
+        raise MissingPackageError("pictures", rule=rule, got="an environment without it", hint=hint) from None
     return pyplot
 
 

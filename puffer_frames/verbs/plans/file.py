@@ -188,29 +188,24 @@ def write_plan(path: str | Path, plan: Any, /, *, password: str | bytes | None, 
     cannot be written there.
     """
     key = None if password is None else _checked(password)
-    document = {
-        _PRIVATE: PRIVATE,
-        "format": FORMAT,
-        "schema": SCHEMA,
-        "version": __version__,
-        "digest": digest_of(plan, schema=SCHEMA),
-        "plan": plan,
-    }
+    document = _header(PRIVATE) | {"digest": digest_of(plan, schema=SCHEMA), "plan": plan}
     text = readable(document) + "\n"
     entries = text.count(",")
     if key is not None:
         text = readable(_locked(text.encode(), key)) + "\n"
     if len(text) > PLAN_BYTES or entries > _MOST_ENTRIES:
-        raise ArgumentError(
-            "the plan",
-            rule=f"of at most {PLAN_BYTES >> 20} MiB and {_MOST_ENTRIES:,} entries, to be read again",
-            got=f"{len(text) / (1 << 20):.0f} MiB",
-            hint="Round the columns before the plan is made: it holds every different row. Or release by it unsaved.",
-        )
+        rule = f"of at most {PLAN_BYTES >> 20} MiB and {_MOST_ENTRIES:,} entries, to be read again"
+        hint = "Round the columns before the plan is made: it holds every different row. Or release by it unsaved."
+        raise ArgumentError("the plan", rule=rule, got=f"{len(text) / (1 << 20):.0f} MiB", hint=hint)
     with replacing(path, private=True, new=not overwrite) as file:
         left = memoryview(text.encode())
         while left:
             left = left[file.write(left) :]
+
+
+def _header(private: str) -> dict[str, Any]:
+    """What both kinds of files begin with."""
+    return {_PRIVATE: private, "format": FORMAT, "schema": SCHEMA, "version": __version__}
 
 
 def _read(place: Path) -> bytes:
@@ -270,12 +265,9 @@ def _document(content: bytes) -> dict[str, Any]:
     if not (first.isascii() and first.isdigit() and 0 < len(first) < 4):
         raise refused("a file without a version")
     if int(first) > int(SCHEMA.partition(".")[0]):
-        raise PlanFileError(
-            "the plan file",
-            rule=f"of schema {SCHEMA.partition('.')[0]}, which this version of the package knows",
-            got=f"schema {first}",
-            hint="Read it with a later version of puffer_frames.",
-        )
+        rule = f"of schema {SCHEMA.partition('.')[0]}, which this version of the package knows"
+        hint = "Read it with a later version of puffer_frames."
+        raise PlanFileError("the plan file", rule=rule, got=f"schema {first}", hint=hint)
     return found
 
 
@@ -290,21 +282,9 @@ def _check_names(document: Mapping[str, Any], names: tuple[str, ...]) -> None:
 def _locked(content: bytes, key: bytes) -> dict[str, Any]:
     """The content under AES-GCM, which authenticates the header too."""
     salt, nonce = os.urandom(16), os.urandom(12)
-    header: dict[str, Any] = {
-        _PRIVATE: SEALED,
-        "format": FORMAT,
-        "schema": SCHEMA,
-        "version": __version__,
-        "encryption": {
-            "cipher": _CIPHER,
-            "key from": _KDF,
-            "cost": _COST,
-            "block": _BLOCK,
-            "lanes": _LANES,
-            "salt": base64.b64encode(salt).decode(),
-            "nonce": base64.b64encode(nonce).decode(),
-        },
-    }
+    how = {"cipher": _CIPHER, "key from": _KDF, "cost": _COST, "block": _BLOCK, "lanes": _LANES}
+    how |= {"salt": base64.b64encode(salt).decode(), "nonce": base64.b64encode(nonce).decode()}
+    header = _header(SEALED) | {"encryption": how}
     cipher = AESGCM(_derived(key, salt, cost=_COST, lanes=_LANES))
     return header | {"content": base64.b64encode(cipher.encrypt(nonce, content, _canonical(header))).decode()}
 
@@ -358,12 +338,8 @@ def _checked(password: object) -> bytes:
                 "password", rule="a text of whole characters", got="another one", hint="Type it again."
             ) from None
     if not isinstance(password, bytes):
-        raise ArgumentTypeError(
-            "password",
-            rule="a text, bytes or None",
-            got=f"a {type(password).__name__}",
-            hint="Leave it out for a file that is not encrypted.",
-        )
+        hint = "Leave it out for a file that is not encrypted."
+        raise ArgumentTypeError("password", rule="a text, bytes or None", got=f"a {type(password).__name__}", hint=hint)
     if not password:
         raise ArgumentError(
             "password", rule="of at least one character", got="none", hint="Leave it out for no encryption."

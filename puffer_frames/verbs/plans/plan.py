@@ -47,6 +47,33 @@ class Plan(Printed):
     is an attribute too: of noise `scale`, `theorem`, `published_scale`, `scale_per_belief`, `binding_belief`,
     `worst_pair`, `verified`, `priors`, `beliefs` (where one column is released) and `choices` (by column); of a channel
     `lower_bound`.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, pandas as pd, puffer_frames
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+    >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
+    >>> plan.curve([0.2, 0.5])[["published_scale", "scale", "bound"]].round(3).values.tolist()
+    [[5.0, 1.189, 0.216], [2.0, 0.47, 0.055]]
+    >>> found = plan.privacy_profile([0.1, 0.5])
+    >>> found[found["belief"] == "empirical"][["epsilon", "upper"]].round(3).values.tolist()
+    [[0.1, 0.06], [0.5, 0.0]]
+    >>> plan.robustness()[["belief", "scale"]].round(2).to_dict("list")
+    {'belief': ['empirical', 'population', 'contaminated', 'any law'], 'scale': [0.47, 3.66, 2.28, 8.0]}
+
+    A page to decide by, a file for the rows of another day, and whether the plan covers these:
+
+    >>> folder = tempfile.mkdtemp()
+    >>> plan.report(folder + "/plan.html")
+    >>> plan.save(folder + "/plan.json", password="long and odd")
+    >>> again = puffer_frames.load_plan(folder + "/plan.json", password="long and odd")
+    >>> round(again.scale, 3), len(again.release(people))
+    (0.47, 100)
+    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 400), "score": rng.integers(0, 5, 400)})
+    >>> plan = people.head(300).puffer.calibrate(secret="group", public="score", beliefs="population", epsilon=1.0)
+    >>> plan.check(people.tail(100)).verdict, plan.check(people.assign(group="c")).verdict
+    ('covered', 'refused')
     """
 
     fitted: Fitted[Any]
@@ -204,12 +231,9 @@ class Plan(Printed):
         rows, seen = self._seen(table, asked.roles, layout=asked.layout)
         same = seen.checksum() == self.checksum
         if not same and not other_rows:
-            raise CalibrationError(
-                "the frame",
-                rule="the one that the plan was made from",
-                got="a frame with other rows",
-                hint="Calibrate this frame, or say allow_other_frame=True to use the beliefs learned from the first.",
-            )
+            rule = "the one that the plan was made from"
+            hint = "Calibrate this frame, or say allow_other_frame=True to use the beliefs learned from the first."
+            raise CalibrationError("the frame", rule=rule, got="a frame with other rows", hint=hint)
         unproved = fitted.check_own(seen, own_rows=same, left_out=self.left_out)
         batch = None if same else fitted.measure(seen)
         if batch is not None and batch.exceeded and not drift:
@@ -221,14 +245,13 @@ class Plan(Printed):
             request.sampled(rows)
         if batch is not None:
             fitted.warn_of_others(seen, rows)
-        counts = fitted.rows_of(seen)
         return release_rows(
             fitted,
             rows,
             asked,
             drawing,
             frame=frame,
-            rows_per_secret=counts,
+            rows_per_secret=fitted.rows_of(seen),
             batch=None if batch is None else batch.excess(),
             unproved=unproved,
         )
@@ -291,15 +314,6 @@ class Plan(Printed):
         References
         ----------
         docs/plans.md.
-
-        Examples
-        --------
-        >>> import numpy as np, pandas as pd, puffer_frames
-        >>> rng = np.random.default_rng(0)
-        >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 400), "score": rng.integers(0, 5, 400)})
-        >>> plan = people.head(300).puffer.calibrate(secret="group", public="score", beliefs="population", epsilon=1.0)
-        >>> plan.check(people.tail(100)).verdict, plan.check(people.assign(group="c")).verdict
-        ('covered', 'refused')
         """
         frame = as_planned(self.fitted.request, frame)
         table, library, fitted = open_table(frame), library_of(frame), self.fitted
@@ -349,15 +363,6 @@ class Plan(Printed):
         References
         ----------
         docs/theory.md, section 16, for the bound.
-
-        Examples
-        --------
-        >>> import numpy as np, pandas as pd, puffer_frames
-        >>> rng = np.random.default_rng(0)
-        >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
-        >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
-        >>> plan.curve([0.2, 0.5])[["published_scale", "scale", "bound"]].round(3).values.tolist()
-        [[5.0, 1.189, 0.216], [2.0, 0.47, 0.055]]
         """
         asked = as_epsilons(epsilons, self.epsilon)
         points = list(self.fitted.curve(asked, left_out=self.left_out))
@@ -394,16 +399,6 @@ class Plan(Printed):
         References
         ----------
         docs/theory.md, section 3.
-
-        Examples
-        --------
-        >>> import numpy as np, pandas as pd, puffer_frames
-        >>> rng = np.random.default_rng(0)
-        >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
-        >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
-        >>> found = plan.privacy_profile([0.1, 0.5])
-        >>> found[found["belief"] == "empirical"][["epsilon", "upper"]].round(3).values.tolist()
-        [[0.1, 0.06], [0.5, 0.0]]
         """
         asked, names = as_epsilons(epsilons, self.epsilon), ("column", "belief", "covered", "epsilon", "lower", "upper")
         column, found = ", ".join(self.public), self.fitted.deltas(left_out=self.left_out)
@@ -435,15 +430,6 @@ class Plan(Printed):
         Notes
         -----
         It holds exact statistics of the table, as the plan does. **Cost**: a search for the scale per belief.
-
-        Examples
-        --------
-        >>> import numpy as np, pandas as pd, puffer_frames
-        >>> rng = np.random.default_rng(0)
-        >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
-        >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
-        >>> plan.robustness()[["belief", "scale"]].round(2).to_dict("list")
-        {'belief': ['empirical', 'population', 'contaminated', 'any law'], 'scale': [0.47, 3.66, 2.28, 8.0]}
         """
         return small_frame(self.fitted.robustness(left_out=self.left_out), library=self.library)
 
@@ -502,17 +488,6 @@ class Plan(Printed):
         -----
         The file holds exact statistics of every secret, as the plan does. It lacks the laws of the beliefs, side
         knowledge and other tables: `left_out` of the plan that is loaded says what (docs/plans.md).
-
-        Examples
-        --------
-        >>> import tempfile, numpy as np, pandas as pd, puffer_frames
-        >>> rng = np.random.default_rng(0)
-        >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
-        >>> path = tempfile.mkdtemp() + "/plan.json"
-        >>> people.puffer.calibrate(secret="group", public="score", epsilon=0.5).save(path, password="long and odd")
-        >>> plan = puffer_frames.load_plan(path, password="long and odd")
-        >>> round(plan.scale, 3), len(plan.release(people))
-        (0.47, 100)
         """
         plain = self._plain()
         _believed(plain)  # what could not be read back is not written
@@ -554,14 +529,6 @@ class Plan(Printed):
         Notes
         -----
         `certificate.report` writes the page that may be published (docs/certificates.md).
-
-        Examples
-        --------
-        >>> import tempfile, numpy as np, pandas as pd, puffer_frames
-        >>> rng = np.random.default_rng(0)
-        >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
-        >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
-        >>> plan.report(tempfile.mkdtemp() + "/plan.html")
         """
         place = check_path(path, overwrite=overwrite)
         title, rows = self._shown()
@@ -586,9 +553,9 @@ class Plan(Printed):
         parts["left_out"] = tuple(dict.fromkeys((*self.left_out, *left_out)))
         if fitted.compares:
             parts["compared"] = self.compared
-        parts |= {
-            name: part for name, part in (("dropped", self.dropped), ("sampled", self.sampled)) if part is not None
-        }
+        for name in ("dropped", "sampled"):
+            if (part := getattr(self, name)) is not None:
+                parts[name] = part
         form = codec()
         return {TAG: fitted.tag, **{name: form.plain(part) for name, part in parts.items()}}
 

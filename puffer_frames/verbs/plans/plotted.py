@@ -120,12 +120,9 @@ def plot(released: NativeFrame, original: NativeFrame, /) -> Figure:
     names = certificate_of(released).public
     missing = [name for name in names if name not in open_table(original).names]
     if missing:
-        raise ArgumentError(
-            "the original",
-            rule="a table with the public columns of the release",
-            got=f"one without {missing[0]!r}",
-            hint="Name the table that was released.",
-        )
+        rule = "a table with the public columns of the release"
+        hint = "Name the table that was released."
+        raise ArgumentError("the original", rule=rule, got=f"one without {missing[0]!r}", hint=hint)
     figure, axes = new_sheet(len(names))
     for name, ax in zip(names, axes, strict=True):
         draw_released(values_in_memory(original, name), values_in_memory(released, name), name=name, ax=ax)
