@@ -143,30 +143,21 @@ class Utility:
         return abs(self.moved) > FAR_MEAN * self.constant
 
     @property
-    def is_shifted(self) -> bool:
-        """Whether other shares of the rows have a value, or one up to it, or many have one beyond all that come out."""
-        return self.below > _BELOW or self.beyond > SHIFTED or self.times > _TWICE
-
-    @property
-    def cautions(self) -> tuple[str, ...]:
-        """The sentences that tell of a release of values of the column."""
-        told = {"channel-loose": self.is_loose, "remap-shares": self.is_shifted, "remap-means": self.is_moved}
-        return tuple(key for key, holds in told.items() if holds)
+    def cautions(self) -> dict[str, str]:
+        """The sentences of a certificate that tell of such a release, and what a plan says."""
+        found = {}
+        if self.is_loose:
+            figures = f"correlation with them {self.correlation:.2f}, root mean squared error {self.squared:.2f}"
+            found["channel-loose"] = f"RELEASED VALUES HARDLY FOLLOW THE RAW ONES: {figures} standard deviations"
+        if self.below > _BELOW or self.beyond > SHIFTED or self.times > _TWICE:
+            one = f", that of one by a factor of {min(self.times, 99):.1f} or more" * (self.times > _TWICE)
+            off = f"that of the rows up to some value by {self.below:.2f}{one}; {self.beyond:.0%}"
+            found["remap-shares"] = f"SHARES OF VALUES ARE OFF: {off} lie beyond all that come out"
+        if self.is_moved:
+            found["remap-means"] = f"THE MEAN IS OFF: by {self.moved:.4g} on average"
+        return found
 
     def is_worse(self, before: Utility, /) -> bool:
         """Whether what was done since leaves clearly less, or another mean."""
         grown = self.error > _GROWN * before.error + 1e-9 * self.constant
         return grown or (self.is_moved and not before.is_moved) or self.correlation < min(FOLLOWS, before.correlation)
-
-    @property
-    def texts(self) -> dict[str, str]:
-        """What a plan says, by the sentence of a certificate that tells of it."""
-        figures = f"correlation with them {self.correlation:.2f}, root mean squared error {self.squared:.2f} standard"
-        up_to = f"that of the rows up to some value by {self.below:.2f}"
-        one = ", that of one by a factor " + (f"of {self.times:.1f}" if self.times < _LARGE_FACTOR else "above 10")
-        one *= self.times > _TWICE
-        return {
-            "channel-loose": f"RELEASED VALUES HARDLY FOLLOW THE RAW ONES: {figures} deviations",
-            "remap-shares": f"SHARES OF VALUES ARE OFF: {up_to}{one}; {self.beyond:.0%} lie beyond all that come out",
-            "remap-means": f"THE MEAN IS OFF: by {self.moved:.4g} on average",
-        }

@@ -196,9 +196,8 @@ class FoundChannel:
     def unchanged(self) -> float:
         """Probability that a value of the table is released as it is."""
         places = {level: k for k, level in enumerate(self.outputs)}
-        matrix, shares = self.matrix, self.problem.pooled.reshape(-1, len(self.inputs)).sum(axis=0)
-        stays = [matrix[k, places[level]] if level in places else 0.0 for k, level in enumerate(self.inputs)]
-        return float(shares @ np.array(stays)) / float(shares.sum())
+        joint = self.joint
+        return float(sum(joint[k, places[level]] for k, level in enumerate(self.inputs) if level in places))
 
     @property
     def joint(self) -> FloatArray:

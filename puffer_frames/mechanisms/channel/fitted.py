@@ -296,14 +296,14 @@ class ChannelFit(Fitted[Seen]):
         """Share of the labels of each column that are changed, and by its most frequent one for all; of several."""
         if len(self.request.public) == 1:
             return {}
-        shares, matrix, found = self.column.pooled / self.column.pooled.sum(), self.channel.matrix, {}
+        joint, found = self.channel.joint, {}
         for k, name in enumerate(self.request.public):
             inputs, outputs = (
                 [cast(Levels, level)[k] for level in levels] for levels in (self.column.levels, self.channel.outputs)
             )
             changed = np.array([[x != y for y in outputs] for x in inputs])
-            most = max(float(shares[[x == level for x in inputs]].sum()) for level in set(inputs))
-            found[name] = float(shares @ (matrix * changed).sum(axis=1)), 1.0 - most
+            most = max(float(joint[[x == level for x in inputs]].sum()) for level in set(inputs))
+            found[name] = float((joint * changed).sum()), 1.0 - most
         return found
 
     def useless_columns(self) -> tuple[str, ...]:
@@ -329,7 +329,8 @@ class ChannelFit(Fitted[Seen]):
         constant = float((self.column.pooled @ self.column.cost).min() / self.column.pooled.sum())
         found = replace(self.channel.utility, moved=float((after - before).sum()))
         found = replace(found, constant=constant) if self._costs_distance else found
-        return replace(found, times=1.0) if self.column.in_cells else found
+        # a cell is no value of many rows, and what is lost of the outer ones the mean tells
+        return replace(found, times=1.0, beyond=0.0) if self.column.in_cells else found
 
     @property
     def _costs_distance(self) -> bool:

@@ -259,7 +259,7 @@ def channel_rows(plan: ChannelFit, compared: Compared | None, /) -> Rows:
 
 def _usefulness_rows(plan: ChannelFit) -> Rows:
     """What the error alone does not tell."""
-    rows = [("beside it", own.texts[key]) for key, own in plan.little_use.items() if key in own.texts]
+    rows = [("beside it", own.cautions[key]) for key, own in plan.little_use.items() if key in own.cautions]
     if "channel-tail" in plan.little_use and plan.means is not None:
         raw, released = plan.means
         off = f"the mean is {released.sum():.6g} on average, and {raw.sum():.6g} in the table"

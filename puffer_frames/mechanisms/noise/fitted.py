@@ -13,7 +13,7 @@ from puffer_frames.certificates.build import warn_of_weakness
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.summary import check_few_levels, least_width, most_filled, width_for
 from puffer_frames.loss.outcome import Verification, excess_text
-from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, changed_by_constant, constants_of, spread_of
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, constants_of, label_shares, spread_of
 from puffer_frames.mechanisms.request import Request, RowsRequest, is_coupled, lacking, lean_entry, lean_request
 from puffer_frames.mechanisms.seam import ColumnError, Fitted, named_secrets
 from puffer_frames.noise.channel import changed_share
@@ -211,14 +211,7 @@ class NoiseFit(Fitted[RowsSeen]):
     @property
     def expected_error(self) -> dict[str, float]:
         """Mean absolute error per released column, in its units: of the noise, or of what replaces the noisy values."""
-        noise = {name: self.error_of(scale) for name, scale in self.scales.items()}
-        if self.strata is not None:
-            rows = sum(self.strata.rows.values())
-            noise = {
-                name: sum(self.error_of(scales[name]) * self.strata.rows[z] for z, scales in self.strata.scales.items())
-                / rows
-                for name in noise
-            }
+        noise = {name: self._mean_error(name) for name in self.scales}
         return noise | {name: remap.expected_error for name, remap in self.remaps.items()}
 
     def column_errors(self) -> tuple[ColumnError, ...]:
@@ -231,14 +224,10 @@ class NoiseFit(Fitted[RowsSeen]):
 
     def constant_share(self, name: str, /) -> float:
         """The share of the labels of a column that its most frequent one in place of each changes."""
-        return changed_by_constant(self.choices[name].empirical, self.rows_per_secret)
+        return 1 - float(self._label_shares(name).max())
 
     def _label_shares(self, name: str) -> FloatArray:
-        counts = np.zeros(len(self.levels[name]))
-        for secret, prior in self.choices[name].empirical.items():
-            rows = prior.weights * self.rows_per_secret[secret]
-            counts += np.bincount(prior.means.astype(int), weights=rows, minlength=counts.size)
-        return counts / counts.sum()
+        return label_shares(self.choices[name].empirical, self.rows_per_secret, levels=len(self.levels[name]))
 
     def shifted_labels(self) -> dict[str, Shift]:
         """Columns of labels, not useless ones, in which counts of a label are far from those of the table: each label
@@ -246,7 +235,7 @@ class NoiseFit(Fitted[RowsSeen]):
         """
         useless, found = self.useless_columns(), {}
         for name in self.levels:
-            shares, changed = self._label_shares(name), self._mean_changed(name)
+            changed, shares = self._mean_error(name), self._label_shares(name)
             if changed and name not in useless:
                 found[name] = shift_of(shares, shares * (1 - changed) + (1 - shares) * changed / (shares.size - 1))
         return {name: off for name, off in found.items() if off.is_shifted}
@@ -257,12 +246,11 @@ class NoiseFit(Fitted[RowsSeen]):
         """
         noise = public_noise(self.request.noise.at(1.0))
         raw = sampled_at_ranks(*together(self.summaries[name]), noise.size)
-        scales = np.array([self.scales[name]])
-        if self.strata is not None:
-            own = np.array([scale[name] for scale in self.strata.scales.values()])
-            scales = own[sampled_at_ranks(np.arange(own.size), np.array([*self.strata.rows.values()]), raw.size)]
-            scales = np.random.default_rng(0).permutation(scales)  # which values a stratum has is not known
-        away = scales * noise
+        away = self.scales[name] * noise
+        if self.strata is not None:  # which values a stratum has is not known
+            own = {z: scales[name] for z, scales in self.strata.scales.items()}
+            shares = np.array([self.strata.rows[z] for z in own]) / self.rows
+            away = np.random.default_rng(0).choice(list(own.values()), noise.size, p=shares / shares.sum()) * noise
         remap = self.remaps.get(name)
         noisy = np.concatenate([raw + away, raw - away])  # both signs: noise does not move the mean by chance
         noisy = noisy if remap is None else remap.step(noisy)
@@ -297,19 +285,19 @@ class NoiseFit(Fitted[RowsSeen]):
         # what replaces noisy values is never further off than a constant: a remap that is nearly one is of no use, too
         nearly = {each.name: NEARLY if each.name in self.remaps else 1.0 for each in figures}
         useless = [each.name for each in figures if each.error > nearly[each.name] * each.constant]
-        changed = {name: self._mean_changed(name) for name in self.levels}
+        changed = {name: self._mean_error(name) for name in self.levels}
         useless += [name for name, share in changed.items() if share and share >= _NEARLY * self.constant_share(name)]
         if self.strata is not None and self.strata.knows_constants:
             found, count = self._useless_strata(), len(self.strata.choices)
             useless = [name for name in useless if len(found[name]) == count]
         return [name for name in self.request.public if name in useless]
 
-    def _mean_changed(self, name: str) -> float:
-        """The share of changed labels of a column, over all rows."""
+    def _mean_error(self, name: str) -> float:
+        """The mean absolute noise of a column, or the share of its labels that are changed, over all rows."""
         if self.strata is None:
-            return self.changed[name]
-        errors = (self.strata.rows[z] * self._error_at(name, scales[name]) for z, scales in self.strata.scales.items())
-        return sum(errors) / self.rows
+            return self._error_at(name, self.all_scales[name])
+        errors = (self._error_at(name, scales[name]) * self.strata.rows[z] for z, scales in self.strata.scales.items())
+        return sum(errors) / sum(self.strata.rows.values())
 
     def partly_useless(self, *, shares_too: bool = True) -> dict[str, str]:
         """Columns that a constant is nearer to in some strata: in how many, and in which share of the rows."""

@@ -196,7 +196,7 @@ def _column_rows(plan: NoiseFit, name: str, choice: Choice) -> list[tuple[str, s
         ("scale used", f"{scale:.6g} ({exact}{ratio})"),
         ("expected error", f"{error:.6g} ({'mean absolute, after remap' if name in plan.remaps else of_noise})"),
         *_remap_rows(plan, name, choice),
-        *(("beside it", own[name].texts[key]) for key, own in plan.little_use().items() if name in own),
+        *(("beside it", own[name].cautions[key]) for key, own in plan.little_use().items() if name in own),
         *_moved_rows(plan, name),
         (
             "beside it",
