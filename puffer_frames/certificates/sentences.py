@@ -245,8 +245,7 @@ CAUTIONS: Mapping[str, Sentence] = {
     "after-rounding": measured(
         "VALUES THAT ARE NO WHOLE NUMBERS ARE ROUNDED TO INTEGERS in {columns}: over {rows}, they are then clearly "
         "further from the raw values on average, hardly follow them, or their mean is off by more than a tenth of "
-        "the mean distance from the median. The error that is printed here is the one before that; up to 0.5 is added "
-        "to it. Where the values span only a few integers, hardly anything of them is left.",
+        "the mean distance from the median. The error that is printed here is the one before that.",
         warning="rounding to integers takes the mean error of {columns} from {before:.3g} to {after:.3g} and moves "
         "their mean by {moved:.3g}: plan and certificate have the error before rounding",
         hint="Leave out Layout(round=True), or make whole numbers of these columns first, as percent of shares.",

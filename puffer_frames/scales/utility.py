@@ -43,8 +43,7 @@ def sampled_at_ranks(values: NDArray[Any], counts: NDArray[Any], size: int, /) -
     """So many of the values of rows, ascending, at even distances of their ranks; `counts` are the rows of each."""
     order = np.argsort(values, kind="stable")
     upto = np.cumsum(counts[order])
-    places = np.searchsorted(upto, (np.arange(size) + 0.5) * (upto[-1] / size), side="right")
-    found: NDArray[Any] = values[order][places.clip(max=values.size - 1)]
+    found: NDArray[Any] = values[order][np.searchsorted(upto, (np.arange(size) + 0.5) * (upto[-1] / size))]
     return found
 
 
@@ -111,22 +110,23 @@ class Utility:
         shares = np.full(raw.size, 1 / raw.size) if weights is None else weights / weights.sum()
         order, there = np.argsort(raw, kind="stable"), shares > 0
         middle = raw[order][min(int(np.searchsorted(np.cumsum(shares[order]), 0.5)), raw.size - 1)]
-        unit = float(np.abs(raw - middle).max()) or 1.0  # squares of huge and tiny values stay in range
-        x, y = (raw - middle) / unit, (released - middle) / unit
-        apart, moved, mean = np.abs(y - x), float(shares @ (y - x)), float(shares @ x)
-        spread, other = (float(shares @ (z - shares @ z) ** 2) for z in (x, y))
-        together = float(shares @ ((x - mean) * (y - mean - moved)))
+        unit = float(np.abs(0.5 * raw - 0.5 * middle).max()) or 1.0  # halves, and squares, of huge values stay in range
+        with np.errstate(over="ignore", invalid="ignore"):
+            x, y = ((0.5 * side - 0.5 * middle) / unit for side in (raw, released))
+            apart, moved, mean = np.abs(y - x), float(shares @ (y - x)), float(shares @ x)
+            spread, other = (float(shares @ (z - shares @ z) ** 2) for z in (x, y))
+            together, square = float(shares @ ((x - mean) * (y - mean - moved))), float(shares @ apart**2)
         values, places = np.unique(np.append(raw, released), return_inverse=True)
         before, after = (np.bincount(part, shares, values.size) for part in np.split(places, 2))
         often = before > _OFTEN
         ratio = np.maximum(before, after)[often] / np.maximum(np.minimum(before, after)[often], 1e-9)
         low, high = released[there].min(), released[there].max()
         return cls(
-            error=unit * float(shares @ apart),
-            constant=unit * float(shares @ np.abs(x)),
-            moved=unit * moved,
+            error=2 * unit * float(shares @ apart),
+            constant=2 * unit * float(shares @ np.abs(x)),
+            moved=2 * unit * moved,
             correlation=1.0 if not spread else together / math.sqrt(spread * other) if other else 0.0,
-            squared=math.sqrt(float(shares @ apart**2) / spread) if spread else 0.0,
+            squared=math.sqrt(square / spread) if spread else 0.0,
             below=float(np.abs(np.cumsum(before - after)).max()),
             beyond=float(shares[(raw < low) | (raw > high)].sum()),
             times=float(ratio.max(initial=1.0)) if before[often].sum() > _MOSTLY else 1.0,

@@ -325,30 +325,23 @@ class ChannelFit(Fitted[Seen]):
         """
         if self.means is None:
             return None
-        before, after = self.means
-        constant = float((self.column.pooled @ self.column.cost).min() / self.column.pooled.sum())
-        found = replace(self.channel.utility, moved=float((after - before).sum()))
-        found = replace(found, constant=constant) if self._costs_distance else found
+        found = replace(self.channel.utility, moved=-float(np.subtract(*self.means).sum()))
         # a cell is no value of many rows, and what is lost of the outer ones the mean tells
         return replace(found, times=1.0, beyond=0.0) if self.column.in_cells else found
-
-    @property
-    def _costs_distance(self) -> bool:
-        return cost_word(self.column.levels, self.options.cost) == "absolute"
 
     @property
     def means(self) -> tuple[FloatArray, FloatArray] | None:
         """What the rows of each input add to the mean of a column of numbers: in the table, and in a release on
         average; None as `utility`.
         """
-        column, channel = self.column, self.channel
-        if column.edges is None or cost_word(column.levels, self.options.cost) == "change":
+        column, channel, cost = self.column, self.channel, cost_word(self.column.levels, self.options.cost)
+        if column.edges is None or cost == "change":
             return None
         shares, levels = column.pooled / column.pooled.sum(), np.array(column.levels, dtype=np.float64)
         # no row of a later cell is below the first level, and none of the first above the last: what these levels cost
         # in place of the rows tells their mean
         raw = np.append(levels[-1] - column.cost[0, -1], levels[0] + column.cost[1:, 0])
-        raw = raw if self._costs_distance else levels
+        raw = raw if cost == "absolute" else levels
         return shares * raw, shares * (channel.matrix @ np.array(channel.outputs, dtype=np.float64))
 
     @property
@@ -356,8 +349,8 @@ class ChannelFit(Fitted[Seen]):
         """What a release makes of a column of numbers of which hardly anything is left, by the sentence that tells of
         it; also where that is so of the mean with the values of an outer cell alone.
         """
-        own, useless = self.utility, self.useless_columns()
-        if own is None or self.means is None or useless:
+        own = self.utility
+        if own is None or self.means is None or self.useless_columns():
             return {}
         told = {key: own for key in own.cautions if key != "remap-means"}
         outer = np.abs(np.subtract(*self.means)[[0, -1]]).max() if self.column.in_cells else 0.0
@@ -367,7 +360,7 @@ class ChannelFit(Fitted[Seen]):
     def shifted_columns(self) -> dict[str, LevelShift]:
         """Columns in which counts of a level in a release are far from those of the table, but numbers as such."""
         names, found = self.request.public, {}
-        if self.column.edges is not None and self._costs_distance:
+        if self.column.edges is not None and cost_word(self.column.levels, self.options.cost) == "absolute":
             return {}
         before = self.column.pooled / self.column.pooled.sum()
         sides = (self.column.levels, before), (self.channel.outputs, before @ self.channel.matrix)

@@ -248,11 +248,11 @@ class NoiseFit(Fitted[RowsSeen]):
         raw = sampled_at_ranks(*together(self.summaries[name]), noise.size)
         away = self.scales[name] * noise
         if self.strata is not None:  # which values a stratum has is not known
-            own = {z: scales[name] for z, scales in self.strata.scales.items()}
-            shares = np.array([self.strata.rows[z] for z in own]) / self.rows
-            away = np.random.default_rng(0).choice(list(own.values()), noise.size, p=shares / shares.sum()) * noise
+            own, rows = zip(*((each[name], self.strata.rows[z]) for z, each in self.strata.scales.items()), strict=True)
+            away = np.random.default_rng(0).choice(own, noise.size, p=np.array(rows) / sum(rows)) * noise
         remap = self.remaps.get(name)
-        noisy = np.concatenate([raw + away, raw - away])  # both signs: noise does not move the mean by chance
+        with np.errstate(over="ignore"):
+            noisy = np.concatenate([raw + away, raw - away])  # both signs: noise does not move the mean by chance
         noisy = noisy if remap is None else remap.step(noisy)
         return Utility.of(np.tile(raw, 2), postprocess(noisy, bounds=bounds, to_integers=to_integers))
 

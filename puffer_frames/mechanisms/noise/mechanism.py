@@ -186,7 +186,7 @@ class FittedNoise(NoiseFit):
         if off := self.shifted_labels():
             warn_of("response-shares", tuple(off), most=SHIFTED, times=TIMES)
         for key, found in self.little_use().items():
-            moved = max(abs(own.moved) / own.constant for own in found.values())
+            moved = max(abs(own.moved) / (own.constant or 1.0) for own in found.values())
             warn_of(key, tuple(found), share=moved, most=" or less" * (len(found) > 1))
         for name, where in self.partly_useless().items():
             warn_of("useless-strata", (name,), where=where, first=_first(self.request, self.strata))
