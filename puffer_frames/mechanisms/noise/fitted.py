@@ -257,12 +257,13 @@ class NoiseFit(Fitted[RowsSeen]):
         return Utility.of(np.tile(raw, 2), postprocess(noisy, bounds=bounds, to_integers=to_integers))
 
     def little_use(self) -> dict[str, dict[str, Utility]]:
-        """Remapped columns, other than useless ones, of which a release keeps little, by the sentence that says so."""
+        """Remapped columns of which a release keeps little, by the sentence that says so; of useless ones the mean."""
         found: dict[str, dict[str, Utility]] = {}
         useless = self.useless_columns()
-        for name, own in {name: self.utility(name) for name in self.remaps if name not in useless}.items():
+        for name, own in {name: self.utility(name) for name in self.remaps}.items():
             for key in own.cautions:
-                found.setdefault(key, {})[name] = own
+                if name not in useless or key == "remap-means":
+                    found.setdefault(key, {})[name] = own
         return found
 
     def worse_after(self, asked: RowsRequest, /) -> dict[str, dict[str, tuple[Utility, Utility]]]:
