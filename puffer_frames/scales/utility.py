@@ -160,4 +160,4 @@ class Utility:
     def is_worse(self, before: Utility, /) -> bool:
         """Whether what was done since leaves clearly less, or another mean."""
         grown = self.error > _GROWN * before.error + 1e-9 * self.constant
-        return grown or (self.is_moved and not before.is_moved) or self.correlation < min(FOLLOWS, before.correlation)
+        return grown or (self.is_moved and not before.is_moved) or self.correlation < FOLLOWS <= before.correlation
