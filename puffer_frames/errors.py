@@ -321,8 +321,8 @@ class WideNoiseWarning(PufferWarning):
         self.reason = reason
         """"constant": one constant is nearer to the values. "mechanism": a channel is. "fit": the fitted model decides.
         "rows": the secrets are too many for whole rows. "shares": shares of levels are off. "correlation": released
-        values hardly follow the raw ones. "clip": raw values lie beyond the bounds that noisy ones are clipped to.
-        "round": rounding to integers moves values further than half the noise.
+        values hardly follow the raw ones. "clip", "round": clipping noisy values to bounds, or rounding
+        them to integers, leaves clearly less of a column.
         "unrelated": a correlation of two columns is mostly lost. "tail": values far out move. "cells": whole numbers
         come out with fewer values. "inverse": a published table of probabilities has none.
         "answer": answers of `aggregate`, which the names are those of, are smaller than their noise."""

@@ -214,11 +214,14 @@ CAUTIONS: Mapping[str, Sentence] = {
         reason="constant",
     ),
     "remap-shares": measured(
-        "VALUES FAR OUT ARE NEVER RELEASED in {columns}: those that take the place of noisy ones lie nearer to the "
-        "middle than more than 5 % of {rows}.",
-        warning="the values of {share:.0%} of the rows{most} of {columns} are never released: those that take the "
-        "place of noisy ones lie nearer to the middle",
-        hint="Ask for a larger epsilon, or leave remap out: the error is then larger, but 0 on average.",
+        "SHARES OF VALUES ARE OFF in {columns}, on average over {rows}: that of the rows up to some value by more than "
+        "0.1, or one of few values comes more than twice as often, or as seldom, or the values of more than 5 % of the "
+        "rows lie beyond all that come out.",
+        warning="shares of values of {columns} are off on average: that of the rows up to some value by more than 0.1, "
+        "or one of few values comes more than twice as often, or as seldom, or the values of more than 5 % of the rows "
+        "lie beyond all that come out",
+        hint='Ask for a larger epsilon, or say mechanism="noise": the error is then larger, but 0 on average. The plan '
+        "has the figures.",
         reason="shares",
     ),
     "remap-means": measured(
@@ -232,22 +235,20 @@ CAUTIONS: Mapping[str, Sentence] = {
         reason="tail",
     ),
     "after-bounds": measured(
-        "VALUES LIE BEYOND THE BOUNDS that noisy ones are clipped to, in {columns}: more than 1 % of the rows that the "
-        "plan was made from. The error that is printed here is the one before that; up to their distance from the "
-        "bounds is added to it.",
-        warning="about {share:.2%} of the values of {columns} lie beyond the bounds that noisy values are clipped to, "
-        "by {away:.3g} on average: up to so much is added to their error, and plan and certificate have that of the "
-        "noise alone",
-        hint="Give Layout(clip=...) the bounds of the values before the noise, or leave it out.",
+        "CLIPPING TO BOUNDS MOVES VALUES in {columns}: over {rows}, what is clipped after the noise is clearly "
+        "further from the raw values on average, hardly follows them, or its mean is off by more than a tenth of "
+        "their mean distance from the median. The error that is printed here is the one before that.",
+        warning="clipping the noisy values of {columns} to bounds takes their mean error from {before:.3g} to "
+        "{after:.3g} and moves their mean by {moved:.3g}: plan and certificate have the error of the noise alone",
+        hint="Leave Layout(clip=...) out where means matter, or give it bounds that noisy values hardly ever reach.",
         reason="clip",
     ),
     "after-rounding": measured(
-        "VALUES THAT ARE NO WHOLE NUMBERS ARE ROUNDED TO INTEGERS in {columns}: over the rows that the plan was made "
-        "from, this alone moves them by more than half the error of the noise, on average. The error that is printed "
-        "here is the one before that; up to 0.5 is added to it. Where the values span only a few integers, hardly "
-        "anything of them is left.",
-        warning="rounding to integers alone moves the values of {columns} by {away:.3g} on average, and the mean error "
-        "without it is {error:.3g}: up to 0.5 is added, and plan and certificate have the error before rounding",
+        "VALUES THAT ARE NO WHOLE NUMBERS ARE ROUNDED TO INTEGERS in {columns}: over {rows}, they are then clearly "
+        "further from the raw values on average, hardly follow them, or their mean is off by more than a tenth of "
+        "the mean distance from the median. The error that is printed here is the one before that.",
+        warning="rounding to integers takes the mean error of {columns} from {before:.3g} to {after:.3g} and moves "
+        "their mean by {moved:.3g}: plan and certificate have the error before rounding",
         hint="Leave out Layout(round=True), or make whole numbers of these columns first, as percent of shares.",
         reason="round",
     ),

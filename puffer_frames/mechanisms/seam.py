@@ -12,9 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from puffer_frames.certificates.build import is_warned, left_out, seen, weak
 from puffer_frames.certificates.facts import Facts
 from puffer_frames.certificates.record import MOST_VALUES, Certificate
@@ -48,44 +45,6 @@ from puffer_frames.scales.strata import Stratum
 
 _STEPS = tuple(2.0 ** (k / 2) for k in range(-4, 5))
 NO_BOUND = math.nan
-NEARLY = 0.99
-"""An error of so much of a constant's is nearly that."""
-SHIFTED = 0.05
-"""There is a warning where the share of a level is off by more."""
-FAR_MEAN = 0.1
-"""There is one where the mean is off by more, in mean distances of the values from their median."""
-TIMES, _NOT_RARE = 1.5, 0.02
-"""There is a warning, too, where a level that is so large a share of the table or of a release comes so many times as
-often in one of them as in the other."""
-_LARGE_FACTOR = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shift:
-    """How far the shares of the levels, or cells, of a column in a release are from those of the table, on average."""
-
-    shift: float
-    """By how much the share of a level differs, the largest of all."""
-    times: float
-    """So many times as often, or as seldom, a level that is not rare comes in a release, the most of all."""
-
-    @property
-    def is_shifted(self) -> bool:
-        """Whether counts of a level in a release are far from those of the table."""
-        return self.shift > SHIFTED or self.times > TIMES
-
-    @property
-    def shift_text(self) -> str:
-        """How far, in words."""
-        factor = f"of {self.times:.1f}" if self.times < _LARGE_FACTOR else f"above {_LARGE_FACTOR}"
-        return f"by up to {self.shift:.2f}" + f" (one by a factor {factor})" * (self.times > TIMES)
-
-
-def shift_of(before: NDArray[Any], after: NDArray[Any], /) -> Shift:
-    """For the shares of the same levels in the table and in a release."""
-    low, high = np.minimum(before, after), np.maximum(before, after)
-    times = (high / np.maximum(low, 1e-9)).max(where=high >= _NOT_RARE, initial=1.0)
-    return Shift(shift=float((high - low).max()), times=float(times))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,12 +115,6 @@ class PlanFigures:
 def loss_of(found: Verification, /, *, delta: float) -> tuple[float, str]:
     """The largest loss, and the same in words: the pure one, or delta where there is one."""
     return at_most(found.loss(delta=delta).upper)
-
-
-def loose_text(correlation: float, error: float, /) -> str:
-    """That released values hardly follow the raw ones, and what their root mean squared error is."""
-    figures = f"correlation with them {correlation:.2f}, root mean squared error {error:.2f} standard deviations"
-    return f"RELEASED VALUES HARDLY FOLLOW THE RAW ONES: {figures}"
 
 
 def rows_text(rows_per_secret: Mapping[Secret, int], /) -> str:

@@ -17,10 +17,9 @@ from puffer_frames.frames.table import CompleteRows
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Counts, Summary
+from puffer_frames.scales.utility import FAR_MEAN, Utility
 
 LARGE_EPSILON = 10.0
-FAR_OFF = 0.1
-"""Of the mean distance to the median: by more than this the mean of released values is off by far."""
 FEWEST_ROWS = 20
 """Fewer rows than these are few."""
 _OFTEN, _OFTEN_SHARE, _MOST_SHARE, _FEW_SHARE = 5, 0.001, 0.5, 0.2
@@ -131,21 +130,6 @@ def share_at_ends(summary: Summary, bounds: Bounds, /) -> float:
     return float(counts[(values <= low) | (values >= high)].sum() / counts.sum())
 
 
-def beyond_bounds(summary: Summary, bounds: Bounds, /) -> tuple[float, float]:
-    """Share of the rows whose value lies beyond the bounds, and by how much on average."""
-    values, counts = _pooled(summary)
-    away = np.maximum(np.maximum(bounds[0] - values, values - bounds[1]) - summary.radius, 0.0)
-    rows = int(counts[away > 0].sum())
-    return rows / int(counts.sum()), float(counts @ away) / rows if rows else 0.0
-
-
-def moved_by_rounding(summary: Summary, /) -> float:
-    """By how much the values are moved to their nearest integers, on average, and at least."""
-    values, counts = _pooled(summary.at_middles())
-    away = np.maximum(np.abs(values - np.rint(values)) - summary.radius, 0.0)
-    return float(counts @ away) / int(counts.sum())
-
-
 def moved_text(share: float | None, /) -> str:
     """What a plan says of the values beyond a domain."""
     most = "" if share is None else f", in at most {math.ceil(1e4 * share) / 100:g} % of the rows"
@@ -160,20 +144,23 @@ def warn_of_moved(
     *,
     ranged: Collection[str] = (),
 ) -> None:
-    """Warn of a domain, or of the range of the table of a plan for the `ranged` columns, that many values are beyond:
-    they are moved, and every stated error is of the moved ones.
+    """Warn of a domain, or of the range of the table of a plan for the `ranged` columns, that many values are beyond,
+    or few by far: they are moved, and every stated error is of the moved ones.
     """
     for name, (low, high) in bounds.items():
         most = _BEYOND if name in ranged else MOVED
-        if name in summaries and share_at_ends(summaries[name], (low, high)) <= most:
+        if name in summaries and not share_at_ends(summaries[name], (low, high)):
             continue
         entries = rows.entries([name], _LOOKED_AT)[name]
         values = entries.values[~np.isnan(entries.values)] if isinstance(entries, Numbered) else np.zeros(0)
         moved = float(np.mean((values < low) | (values > high))) if values.size else 0.0
-        if moved > most and name in ranged:
+        away = Utility.of(values, values.clip(low, high)) if moved else None
+        if moved <= most and (away is None or away.error <= FAR_MEAN * away.constant):
+            continue
+        if name in ranged:
             hint = "Look at the unit of the column, or make a plan from these rows."
             warn_of_share(f"the range of the public column {name!r} in the plan", moved, hint=hint)
-        elif moved > most:
+        else:
             warn_of_share(f"the domain of the public column {name!r}", moved)
 
 

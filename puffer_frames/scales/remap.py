@@ -296,29 +296,6 @@ def _windows(starts: IndexArray, stops: IndexArray) -> Iterator[tuple[slice, Ind
 Medians: TypeAlias = LaplaceMedians | GaussianMedians
 
 
-FOLLOWS = 0.5
-"""Released values that spread as the raw ones do, at a smaller correlation, are further off than the mean: their mean
-squared error is 2 (1 - correlation) variances."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Followed:
-    """How released values follow the raw ones, which their mean absolute error does not tell."""
-
-    correlation: float
-    error: float
-    """Root mean squared, in standard deviations of the raw values."""
-    shift: float
-    """Expected mean of the released values less that of the raw ones."""
-    share: float
-    """By how much the share of a single value is off, at most, on average."""
-
-    @property
-    def is_loose(self) -> bool:
-        """Whether they hardly do."""
-        return self.correlation < FOLLOWS or self.error > 1
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Remap:
     r"""The value of the column with the least expected absolute error given the noisy value, and what that error is.
@@ -367,7 +344,7 @@ class Remap:
     @classmethod
     def pooled(cls, summary: Summary, noise: NoiseFamily, /) -> Self:
         """The posterior medians of a column, all secrets together. A domain has clipped what was counted."""
-        return cls.of(*_together(summary), noise)
+        return cls.of(*together(summary), noise)
 
     def is_that_of(self, summary: Summary, noise: NoiseFamily, /) -> bool:
         """Whether a column leads to it, but for rounding: what replaces noisy values, and how near these are."""
@@ -405,33 +382,8 @@ class Remap:
             unchanged=_unchanged(atoms[released], weights[released], thresholds, noise=noise),
         )
 
-    def followed(self, summary: Summary, noise: NoiseFamily, /) -> Followed:
-        """How released values follow those of the column that they were found for, under the same noise."""
-        atoms, weights = _law(*_together(summary))
-        unit = 2 * float(0.5 * atoms[-1] - 0.5 * atoms[0]) or 1.0
-        raw, released = ((values / unit - atoms[0] / unit) + 1 for values in (atoms, self.values))  # in [1, 2]
-        ends = np.full(self.thresholds.size, atoms.size - 1)
-        mean, shares = float(weights @ raw), weights * raw
-        above = _medians(atoms, weights, noise).crossing(ends, self.thresholds)
-        weighted = mean * _medians(atoms, shares / mean, noise).crossing(ends, self.thresholds)  # E[X 1(Y > y)]
-        law = -np.diff(np.concatenate([[1.0], above, [0.0]])).clip(max=0.0)
-        after = float(law @ released)
-        spread, other = float(weights @ (raw - mean) ** 2), float(law @ (released - after) ** 2)
-        together = float(np.diff(released) @ (weighted - mean * above))
-        error = max(0.0, spread + other - 2 * together + (after - mean) ** 2)
-        _, places = np.unique(np.append(atoms, self.values), return_inverse=True)
-        off = np.bincount(places, np.append(weights, -law))
-        if not spread:
-            return Followed(correlation=1.0, error=0.0, shift=0.0, share=0.0)
-        return Followed(
-            correlation=together / math.sqrt(spread * other) if other else 0.0,
-            error=math.sqrt(error / spread),
-            shift=(after - mean) * unit,
-            share=float(np.abs(off).max()),
-        )
 
-
-def _together(summary: Summary) -> tuple[FloatArray, FloatArray]:
+def together(summary: Summary, /) -> tuple[FloatArray, FloatArray]:
     """Values of a column and their rows, all secrets together."""
     values, counts = zip(*summary.counts.values(), strict=True)
     return np.concatenate(values), np.concatenate(counts)

@@ -19,6 +19,7 @@ DRIFTED = (
 )
 SHIFTED = ("labels, brittle", "labels, brittle mapping", "two columns of labels, channel, declared")
 WELL_REMAPPED = ("release, remap of no noise", "release, remap of cells")
+NUMBERS = ("numbers, channel", "numbers, channel, mean kept", "numbers, channel, declared")
 NO_NOISE = ("release, no noise", "release, remap of no noise", WRONG)
 
 
@@ -260,7 +261,7 @@ TABLE = {
     "counted": lambda c, name: is_sum(c) and (c.get("query") == "count" or several(c)),
     "useless": lambda c, name: is_release(c) and is_useless(c, name),
     "useless-strata": lambda c, name: False,
-    "remap-shares": lambda c, name: c.get("mechanism") == "remap" and name not in WELL_REMAPPED,
+    "remap-shares": lambda c, name: (c.get("mechanism") == "remap" and name not in WELL_REMAPPED) or name in NUMBERS,
     "remap-means": lambda c, name: name == "columns, remap",
     "after-bounds": lambda c, name: name == "columns, remap",
     "after-rounding": lambda c, name: False,

@@ -29,7 +29,7 @@ from puffer_frames.numbers.arguments import Target
 from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import JointCounts, Level, Summary
-from puffer_frames.scales.remap import FOLLOWS
+from puffer_frames.scales.utility import Utility
 
 WHOLE = 100
 """Up to so many levels the whole program is solved."""
@@ -196,33 +196,21 @@ class FoundChannel:
     def unchanged(self) -> float:
         """Probability that a value of the table is released as it is."""
         places = {level: k for k, level in enumerate(self.outputs)}
-        matrix, shares = self.matrix, self.problem.pooled.reshape(-1, len(self.inputs)).sum(axis=0)
-        stays = [matrix[k, places[level]] if level in places else 0.0 for k, level in enumerate(self.inputs)]
-        return float(shares @ np.array(stays)) / float(shares.sum())
+        joint = self.joint
+        return float(sum(joint[k, places[level]] for k, level in enumerate(self.inputs) if level in places))
 
     @property
-    def follows(self) -> tuple[float, float]:
-        """Correlation of released numbers with the raw ones under the pooled law, and their root mean squared error in
-        standard deviations of that law; of cells by their medians.
-        """
+    def joint(self) -> FloatArray:
+        """The share of the rows with each input and output."""
+        shares = self.problem.pooled.reshape(-1, len(self.inputs)).sum(axis=0)
+        found: FloatArray = shares[:, None] * self.matrix / shares.sum()
+        return found
+
+    @property
+    def utility(self) -> Utility:
+        """What it makes of numbers; of cells by their medians."""
         raw, released = (np.array(levels, dtype=np.float64) for levels in (self.inputs, self.outputs))
-        middle, unit = raw.mean(), float(np.ptp(raw)) or 1.0  # squares of huge and tiny values stay in range
-        raw, released = (raw - middle) / unit, (released - middle) / unit
-        joint = self.problem.pooled.reshape(-1, raw.size).sum(axis=0)[:, None] * self.matrix
-        joint /= joint.sum()
-        shares, after = joint.sum(axis=1), joint.sum(axis=0)
-        raw, released = raw - shares @ raw, released - shares @ raw
-        spread, error = float(shares @ raw**2), float((joint * (raw[:, None] - released) ** 2).sum())
-        other = float(after @ (released - after @ released) ** 2)
-        if not spread:
-            return 1.0, 0.0
-        return float(raw @ joint @ released) / math.sqrt(spread * other) if other else 0.0, math.sqrt(error / spread)
-
-    @property
-    def is_loose(self) -> bool:
-        """Whether released numbers hardly follow the raw ones."""
-        correlation, error = self.follows
-        return correlation < FOLLOWS or error > 1
+        return Utility.of(np.repeat(raw, released.size), np.tile(released, raw.size), self.joint.ravel())
 
     @property
     def errors(self) -> dict[Secret, float]:
@@ -525,7 +513,7 @@ def error_in_few_cells(summary: Summary, target: Target, /, *, pairs: Pairs, mos
         found = find((laws,), column, target=target, pairs=pairs, options=options)
     except CalibrationError:
         return math.inf
-    return math.inf if found.is_loose else found.expected_error
+    return math.inf if found.utility.is_loose else found.expected_error
 
 
 def error_of_rows(joint: JointCounts, target: Target, /, *, pairs: Pairs) -> float:

@@ -30,15 +30,16 @@ from puffer_frames.mechanisms.channel.problem import (
     tuple_column,
 )
 from puffer_frames.mechanisms.request import Request
-from puffer_frames.mechanisms.seam import NEARLY, Fitted, Shift, named_secrets, shift_of
+from puffer_frames.mechanisms.seam import Fitted, named_secrets
 from puffer_frames.noise.adding import Draw, Levels
 from puffer_frames.noise.channel import ChannelTable, JointLevels, LabelChannel, NumberChannel, is_unmixable
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.priors.pairs import Pairs, by_column, check_pairs, pairs_within
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Level, LevelCounts, Summary, joint_levels, typed
-from puffer_frames.scales.cautions import FAR_OFF, warn_of_few_rows, warn_of_marks, warn_of_texts, warn_of_values
+from puffer_frames.scales.cautions import warn_of_few_rows, warn_of_marks, warn_of_texts, warn_of_values
 from puffer_frames.scales.learned import ROOT_WORDS
+from puffer_frames.scales.utility import FAR_MEAN, NEARLY, Shift, Utility, shift_of
 
 CONFIDENCE = 0.95
 MUCH_MERGED = 0.1
@@ -295,14 +296,14 @@ class ChannelFit(Fitted[Seen]):
         """Share of the labels of each column that are changed, and by its most frequent one for all; of several."""
         if len(self.request.public) == 1:
             return {}
-        shares, matrix, found = self.column.pooled / self.column.pooled.sum(), self.channel.matrix, {}
+        joint, found = self.channel.joint, {}
         for k, name in enumerate(self.request.public):
             inputs, outputs = (
                 [cast(Levels, level)[k] for level in levels] for levels in (self.column.levels, self.channel.outputs)
             )
             changed = np.array([[x != y for y in outputs] for x in inputs])
-            most = max(float(shares[[x == level for x in inputs]].sum()) for level in set(inputs))
-            found[name] = float(shares @ (matrix * changed).sum(axis=1)), 1.0 - most
+            most = max(float(joint[[x == level for x in inputs]].sum()) for level in set(inputs))
+            found[name] = float((joint * changed).sum()), 1.0 - most
         return found
 
     def useless_columns(self) -> tuple[str, ...]:
@@ -313,47 +314,53 @@ class ChannelFit(Fitted[Seen]):
         return tuple(name for name, (error, constant) in errors if constant and error >= NEARLY * constant)
 
     @property
-    def is_loose(self) -> bool:
-        """Whether it is a column of numbers, as such, whose released values hardly follow the raw ones."""
-        numbers = len(self.request.public) == 1 and self.column.codes is None
-        return numbers and cost_word(self.column.levels, self.options.cost) == "absolute" and self.channel.is_loose
-
-    @property
     def is_lost(self) -> bool:
         """Whether its table is published in vain: it has no inverse."""
         return self.options.publish_matrix and not is_unmixable(self.channel.matrix)
 
     @property
-    def means(self) -> tuple[FloatArray, FloatArray] | None:
-        """What the rows of each input add to the mean of a column of numbers, as such: in the table, and in a release
-        on average.
+    def utility(self) -> Utility | None:
+        """What a release makes of a column of numbers; of cells by their medians, but for the mean. None of labels, and
+        of numbers of which the share of changes is the error.
         """
-        column, channel = self.column, self.channel
-        numbers = len(self.request.public) == 1 and column.codes is None
-        if not numbers or cost_word(column.levels, self.options.cost) != "absolute":
+        if self.means is None:
+            return None
+        found = replace(self.channel.utility, moved=-float(np.subtract(*self.means).sum()))
+        # a cell is no value of many rows, and what is lost of the outer ones the mean tells
+        return replace(found, times=1.0, beyond=0.0) if self.column.in_cells else found
+
+    @property
+    def means(self) -> tuple[FloatArray, FloatArray] | None:
+        """What the rows of each input add to the mean of a column of numbers: in the table, and in a release on
+        average; None as `utility`.
+        """
+        column, channel, cost = self.column, self.channel, cost_word(self.column.levels, self.options.cost)
+        if column.edges is None or cost == "change":
             return None
         shares, levels = column.pooled / column.pooled.sum(), np.array(column.levels, dtype=np.float64)
         # no row of a later cell is below the first level, and none of the first above the last: what these levels cost
         # in place of the rows tells their mean
         raw = np.append(levels[-1] - column.cost[0, -1], levels[0] + column.cost[1:, 0])
+        raw = raw if cost == "absolute" else levels
         return shares * raw, shares * (channel.matrix @ np.array(channel.outputs, dtype=np.float64))
 
     @property
-    def loses_tail(self) -> bool:
-        """Whether the mean of released numbers is off by far, or would be with the values of an outer cell alone."""
-        if self.means is None:
-            return False
-        moved = np.subtract(*self.means)
-        found = [moved.sum(), *(moved[[0, -1]] if self.column.in_cells else ())]
-        constant = float((self.column.pooled @ self.column.cost).min() / self.column.pooled.sum())
-        return max(map(abs, found)) > FAR_OFF * constant
+    def little_use(self) -> dict[str, Utility]:
+        """What a release makes of a column of numbers of which hardly anything is left, by the sentence that tells of
+        it; also where that is so of the mean with the values of an outer cell alone.
+        """
+        own = self.utility
+        if own is None or self.means is None or self.useless_columns():
+            return {}
+        told = {key: own for key in own.cautions if key != "remap-means"}
+        outer = np.abs(np.subtract(*self.means)[[0, -1]]).max() if self.column.in_cells else 0.0
+        return told | ({"channel-tail": own} if own.is_moved or outer > FAR_MEAN * own.constant else {})
 
     @property
     def shifted_columns(self) -> dict[str, LevelShift]:
         """Columns in which counts of a level in a release are far from those of the table, but numbers as such."""
         names, found = self.request.public, {}
-        numbers = len(names) == 1 and self.column.codes is None
-        if numbers and cost_word(self.column.levels, self.options.cost) == "absolute":
+        if self.column.edges is not None and cost_word(self.column.levels, self.options.cost) == "absolute":
             return {}
         before = self.column.pooled / self.column.pooled.sum()
         sides = (self.column.levels, before), (self.channel.outputs, before @ self.channel.matrix)

@@ -55,8 +55,6 @@ from puffer_frames.mechanisms.seam import (
     NO_BOUND,
     NO_RULE,
     NOTHING_NEEDED,
-    SHIFTED,
-    TIMES,
     Compared,
     ComparedRow,
     CurvePoint,
@@ -76,6 +74,7 @@ from puffer_frames.priors.summary import Level, LevelCounts, Summary
 from puffer_frames.scales.cautions import LARGER, warn_of_moved
 from puffer_frames.scales.drift import Batch, protected_here
 from puffer_frames.scales.learned import OtherTable
+from puffer_frames.scales.utility import SHIFTED, TIMES
 
 
 def _lean_adversary(name: str, one: Adversary) -> Adversary:
@@ -218,10 +217,8 @@ class FittedChannel(ChannelFit):
             warn_of("channel-much-merged", self.request.public, share=self.merged[1])
         if useless := self.useless_columns():
             warn_of("useless", useless, where="", hint=LARGER)
-        elif self.is_loose:
-            warn_of("channel-loose", self.request.public)
-        if self.loses_tail and not useless:
-            warn_of("channel-tail", self.request.public)
+        for key in self.little_use:
+            warn_of(key, self.request.public)
         if shifted := {name: len(own.lost) for name, own in self.shifted_columns.items() if name not in useless}:
             lost = sum(shifted.values())
             also = f", and {lost:,} level{'s are' if lost > 1 else ' is'} hardly ever released" * (lost > 0)

@@ -17,13 +17,10 @@ from puffer_frames.loss.outcome import Verification, measured_text
 from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, MUCH_MERGED, ChannelFit, LevelShift
 from puffer_frames.mechanisms.channel.problem import cost_word
 from puffer_frames.mechanisms.seam import (
-    SHIFTED,
-    TIMES,
     ColumnError,
     Compared,
     PlanFigures,
     Release,
-    loose_text,
     loss_of,
     rows_text,
 )
@@ -44,6 +41,7 @@ from puffer_frames.numbers.presentation import (
 from puffer_frames.priors.summary import RARE, Level
 from puffer_frames.scales.cautions import moved_text
 from puffer_frames.scales.learned import replaced_rows, said_of
+from puffer_frames.scales.utility import SHIFTED, TIMES
 
 SOURCE = "linear program, verified in integers: docs/theory.md, section 16"
 
@@ -130,10 +128,7 @@ def _measured(plan: ChannelFit, release: Release) -> Iterator[Statement]:
     if plan.is_much_merged:
         share, columns = f"{100 * MUCH_MERGED:g} %", shown_names(plan.request.public)
         yield say("channel-much-merged", share=share, columns=columns, rows=what)
-    if plan.is_loose:
-        yield say("channel-loose", columns=shown_names(plan.request.public), rows=what)
-    if plan.loses_tail and not useless:
-        yield say("channel-tail", columns=shown_names(plan.request.public), rows=what)
+    yield from (say(key, columns=shown_names(plan.request.public), rows=what) for key in plan.little_use)
     if shifts := [f"{shown(name)}{_lost(own)}" for name, own in plan.shifted_columns.items()]:
         yield say("channel-shares", rows=what, shifts="; ".join(shifts), most=f"{SHIFTED:g}", times=f"{TIMES:g}")
     if plan.is_lost:
@@ -264,10 +259,8 @@ def channel_rows(plan: ChannelFit, compared: Compared | None, /) -> Rows:
 
 def _usefulness_rows(plan: ChannelFit) -> Rows:
     """What the error alone does not tell."""
-    rows = []
-    if plan.is_loose:
-        rows.append(("beside it", loose_text(*plan.channel.follows)))
-    if plan.loses_tail and plan.means is not None:
+    rows = [("beside it", own.cautions[key]) for key, own in plan.little_use.items() if key in own.cautions]
+    if "channel-tail" in plan.little_use and plan.means is not None:
         raw, released = plan.means
         off = f"the mean is {released.sum():.6g} on average, and {raw.sum():.6g} in the table"
         if plan.column.in_cells:

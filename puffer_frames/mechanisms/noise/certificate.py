@@ -19,7 +19,7 @@ from puffer_frames.frames.stamps.fingerprint import fingerprint_text
 from puffer_frames.loss.outcome import measured_text
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.request import Request, RowsRequest
-from puffer_frames.mechanisms.seam import SHIFTED, TIMES, Release
+from puffer_frames.mechanisms.seam import Release
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.refining import on_first_grid
 from puffer_frames.numbers.arguments import Target
@@ -31,6 +31,7 @@ from puffer_frames.scales.joint.coupled import any_joint_loss
 from puffer_frames.scales.learned import LearnedBelief, Population, said_of
 from puffer_frames.scales.repeats import Repeats
 from puffer_frames.scales.strata import StrataChoices
+from puffer_frames.scales.utility import SHIFTED, TIMES
 
 
 def release_certificate(plan: NoiseFit, release: Release, /, **refined: Any) -> Certificate:
@@ -372,17 +373,10 @@ def _of_little_use(facts: ReleaseFacts) -> Iterator[Statement]:
     # of a batch nothing is said of how many rows the strata of the plan's table have
     if partly := plan.partly_useless(shares_too=facts.batch is None):
         yield say("useless-strata", parts="; ".join(f"{shown(name)} in {where}" for name, where in partly.items()))
-    if loose := plan.loose_remaps():
-        yield say("channel-loose", columns=shown_names(loose), rows=rows)
     if off := plan.shifted_labels():
         yield say("response-shares", columns=shown_names(off), most=f"{SHIFTED:g}", times=f"{TIMES:g}")
-    for key, found in {"remap-shares": plan.shifted_remaps(), "remap-means": plan.moved_means()}.items():
-        if found:
-            yield say(key, columns=shown_names(found), rows=rows)
-    if beyond := plan.moved_beyond(facts.release.asked.bounds):
-        yield say("after-bounds", columns=shown_names(beyond))
-    if facts.release.asked.to_integers and (rounded := plan.moved_by_rounding()):
-        yield say("after-rounding", columns=shown_names(rounded))
+    for key, found in (plan.little_use() | plan.worse_after(facts.release.asked)).items():
+        yield say(key, columns=shown_names(found), rows=rows)
 
 
 def _on_own_range(facts: ReleaseFacts, name: str) -> str:

@@ -13,13 +13,13 @@ from puffer_frames.certificates.build import warn_of_weakness
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.summary import check_few_levels, least_width, most_filled, width_for
 from puffer_frames.loss.outcome import Verification, excess_text
-from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, changed_by_constant, constants_of, spread_of
-from puffer_frames.mechanisms.request import Request, is_coupled, lacking, lean_entry, lean_request
-from puffer_frames.mechanisms.seam import FAR_MEAN, NEARLY, SHIFTED, ColumnError, Fitted, Shift, named_secrets, shift_of
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, constants_of, label_shares, spread_of
+from puffer_frames.mechanisms.request import Request, RowsRequest, is_coupled, lacking, lean_entry, lean_request
+from puffer_frames.mechanisms.seam import ColumnError, Fitted, named_secrets
 from puffer_frames.noise.channel import changed_share
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.gaussian import Gaussian
-from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.noise.postprocessing import Bounds, postprocess
 from puffer_frames.noise.stable import Stable
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.threads import one_blas_thread
@@ -27,22 +27,15 @@ from puffer_frames.papers.catalogue import BOUNDED, JOINT, PUBLISHED_FOR
 from puffer_frames.priors.pairs import Pairs, by_column, check_pairs, pairs_within
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Level, Summary
-from puffer_frames.scales.cautions import (
-    MOVED,
-    beyond_bounds,
-    moved_by_rounding,
-    warn_of_few_rows,
-    warn_of_marks,
-    warn_of_texts,
-    warn_of_values,
-)
+from puffer_frames.scales.cautions import warn_of_few_rows, warn_of_marks, warn_of_texts, warn_of_values
 from puffer_frames.scales.choice import Choice, require_noise
 from puffer_frames.scales.columns import ColumnRequest, check_several, choose_column, choose_columns
 from puffer_frames.scales.drift import protected_here
 from puffer_frames.scales.joint.columns import bounded_labels, choose_jointly
-from puffer_frames.scales.remap import Followed, Remap
+from puffer_frames.scales.remap import Remap, together
 from puffer_frames.scales.repeats import times
 from puffer_frames.scales.strata import StrataChoices, Stratum, largest
+from puffer_frames.scales.utility import NEARLY, Shift, Utility, public_noise, sampled_at_ranks, shift_of
 
 _NEARLY = 0.95
 """Randomised response that changes so many of the labels that a constant changes leaves hardly anything of them: 0.02
@@ -218,14 +211,7 @@ class NoiseFit(Fitted[RowsSeen]):
     @property
     def expected_error(self) -> dict[str, float]:
         """Mean absolute error per released column, in its units: of the noise, or of what replaces the noisy values."""
-        noise = {name: self.error_of(scale) for name, scale in self.scales.items()}
-        if self.strata is not None:
-            rows = sum(self.strata.rows.values())
-            noise = {
-                name: sum(self.error_of(scales[name]) * self.strata.rows[z] for z, scales in self.strata.scales.items())
-                / rows
-                for name in noise
-            }
+        noise = {name: self._mean_error(name) for name in self.scales}
         return noise | {name: remap.expected_error for name, remap in self.remaps.items()}
 
     def column_errors(self) -> tuple[ColumnError, ...]:
@@ -238,71 +224,61 @@ class NoiseFit(Fitted[RowsSeen]):
 
     def constant_share(self, name: str, /) -> float:
         """The share of the labels of a column that its most frequent one in place of each changes."""
-        return changed_by_constant(self.choices[name].empirical, self.rows_per_secret)
+        return 1 - float(self._label_shares(name).max())
 
     def _label_shares(self, name: str) -> FloatArray:
-        counts = np.zeros(len(self.levels[name]))
-        for secret, prior in self.choices[name].empirical.items():
-            rows = prior.weights * self.rows_per_secret[secret]
-            counts += np.bincount(prior.means.astype(int), weights=rows, minlength=counts.size)
-        return counts / counts.sum()
+        return label_shares(self.choices[name].empirical, self.rows_per_secret, levels=len(self.levels[name]))
 
     def shifted_labels(self) -> dict[str, Shift]:
         """Columns of labels, not useless ones, in which counts of a label are far from those of the table: each label
-        that is changed becomes any other with the same probability. Not of strata.
+        that is changed becomes any other with the same probability.
         """
         useless, found = self.useless_columns(), {}
-        for name, changed in ({} if self.strata is not None else self.changed).items():
-            shares = self._label_shares(name)
+        for name in self.levels:
+            changed, shares = self._mean_error(name), self._label_shares(name)
             if changed and name not in useless:
                 found[name] = shift_of(shares, shares * (1 - changed) + (1 - shares) * changed / (shares.size - 1))
         return {name: off for name, off in found.items() if off.is_shifted}
 
-    def lost_shares(self) -> dict[str, float]:
-        """The share of the rows of each remapped column whose value lies beyond those that can be released."""
-        found = {}
-        for name, remap in self.remaps.items():
-            low, high = remap.values[[0, -1]]
-            beyond = {
-                secret: float(prior.weights[np.maximum(low - prior.means, prior.means - high) > prior.radius].sum())
-                for secret, prior in self.choices[name].empirical.items()
-            }
-            rows = {secret: self.rows_per_secret[secret] for secret in beyond}
-            found[name] = sum(share * rows[secret] for secret, share in beyond.items()) / sum(rows.values())
+    def utility(self, name: str, /, *, bounds: Bounds | None = None, to_integers: bool = False) -> Utility:
+        """What a release makes of a column of numbers, after all that is done to its values: of values of the table, of
+        strata together, and noise that is the same every time.
+        """
+        noise = public_noise(self.request.noise.at(1.0))
+        raw = sampled_at_ranks(*together(self.summaries[name]), noise.size)
+        away = self.scales[name] * noise
+        if self.strata is not None:  # which values a stratum has is not known
+            own, rows = zip(*((each[name], self.strata.rows[z]) for z, each in self.strata.scales.items()), strict=True)
+            away = np.random.default_rng(0).choice(own, noise.size, p=np.array(rows) / sum(rows)) * noise
+        remap = self.remaps.get(name)
+        with np.errstate(over="ignore"):
+            noisy = np.concatenate([raw + away, raw - away])  # both signs: noise does not move the mean by chance
+        noisy = noisy if remap is None else remap.step(noisy)
+        return Utility.of(np.tile(raw, 2), postprocess(noisy, bounds=bounds, to_integers=to_integers))
+
+    def little_use(self) -> dict[str, dict[str, Utility]]:
+        """Remapped columns of which a release keeps little, by the sentence that says so; of useless ones the mean."""
+        found: dict[str, dict[str, Utility]] = {}
+        useless = self.useless_columns()
+        for name, own in {name: self.utility(name) for name in self.remaps}.items():
+            for key in own.cautions:
+                if name not in useless or key == "remap-means":
+                    found.setdefault(key, {})[name] = own
         return found
 
-    def shifted_remaps(self) -> dict[str, float]:
-        """Those of the other columns than useless ones where it is large."""
-        useless = self.useless_columns()
-        return {name: share for name, share in self.lost_shares().items() if share > SHIFTED and name not in useless}
-
-    def followed(self, name: str, /) -> Followed:
-        """How the released values of a remapped column follow the raw ones."""
-        noise = self.noise(self.scales[name])
-        assert noise is not None  # there is no remap without
-        return self.remaps[name].followed(self.summaries[name], noise)
-
-    def loose_remaps(self) -> list[str]:
-        """Remapped columns, other than useless ones, whose released values hardly follow the raw ones."""
-        useless = self.useless_columns()
-        return [name for name in self.remaps if name not in useless and self.followed(name).is_loose]
-
-    def moved_means(self) -> dict[str, float]:
-        """Remapped columns whose mean moves far: by how many times the mean error of one constant."""
-        constants = {one.name: one.constant for one in self.column_errors()}
-        moved = {name: abs(self.followed(name).shift) for name in self.remaps}
-        return {name: shift / constants[name] for name, shift in moved.items() if shift > FAR_MEAN * constants[name]}
-
-    def moved_beyond(self, bounds: Mapping[str, Bounds], /) -> dict[str, tuple[float, float]]:
-        """Columns with many values beyond the bounds that noisy ones are clipped to: their share, and how far."""
-        found = {name: beyond_bounds(self.summaries[name], bounds[name]) for name in self.scales if name in bounds}
-        return {name: one for name, one in found.items() if one[0] > MOVED}
-
-    def moved_by_rounding(self) -> dict[str, float]:
-        """Columns that rounding to integers alone moves by more than half the error of the noise: by how much."""
-        # where rounding leaves one value of a column that the noise does not drown, it moves as far as a constant
-        found = {name: moved_by_rounding(self.summaries[name]) for name in self.scales}
-        return {name: away for name, away in found.items() if away > self.expected_error[name] / 2}
+    def worse_after(self, asked: RowsRequest, /) -> dict[str, dict[str, tuple[Utility, Utility]]]:
+        """Columns of which rounding, or clipping after it, leaves clearly less, by the sentence that says so: what a
+        release makes of them without, and with it.
+        """
+        found: dict[str, dict[str, tuple[Utility, Utility]]] = {}
+        for name in self.scales if asked.to_integers or asked.bounds else ():
+            before, bounds = self.utility(name), asked.bounds.get(name)
+            for key, ends in {"after-rounding": None, "after-bounds": bounds}.items():
+                after = self.utility(name, bounds=ends, to_integers=asked.to_integers)
+                if after.is_worse(before):
+                    found.setdefault(key, {})[name] = before, after
+                    break
+        return found
 
     def useless_columns(self) -> list[str]:
         """Columns that a constant is nearer to than their noise; of strata, in each of them and over all rows."""
@@ -310,19 +286,19 @@ class NoiseFit(Fitted[RowsSeen]):
         # what replaces noisy values is never further off than a constant: a remap that is nearly one is of no use, too
         nearly = {each.name: NEARLY if each.name in self.remaps else 1.0 for each in figures}
         useless = [each.name for each in figures if each.error > nearly[each.name] * each.constant]
-        changed = {name: self._mean_changed(name) for name in self.levels}
+        changed = {name: self._mean_error(name) for name in self.levels}
         useless += [name for name, share in changed.items() if share and share >= _NEARLY * self.constant_share(name)]
         if self.strata is not None and self.strata.knows_constants:
             found, count = self._useless_strata(), len(self.strata.choices)
             useless = [name for name in useless if len(found[name]) == count]
         return [name for name in self.request.public if name in useless]
 
-    def _mean_changed(self, name: str) -> float:
-        """The share of changed labels of a column, over all rows."""
+    def _mean_error(self, name: str) -> float:
+        """The mean absolute noise of a column, or the share of its labels that are changed, over all rows."""
         if self.strata is None:
-            return self.changed[name]
-        errors = (self.strata.rows[z] * self._error_at(name, scales[name]) for z, scales in self.strata.scales.items())
-        return sum(errors) / self.rows
+            return self._error_at(name, self.all_scales[name])
+        errors = (self._error_at(name, scales[name]) * self.strata.rows[z] for z, scales in self.strata.scales.items())
+        return sum(errors) / sum(self.strata.rows.values())
 
     def partly_useless(self, *, shares_too: bool = True) -> dict[str, str]:
         """Columns that a constant is nearer to in some strata: in how many, and in which share of the rows."""

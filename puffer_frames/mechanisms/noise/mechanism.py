@@ -38,8 +38,6 @@ from puffer_frames.mechanisms.seam import (
     ADDS_UP,
     NO_RULE,
     NOTHING_NEEDED,
-    SHIFTED,
-    TIMES,
     Compared,
     ComparedRow,
     Mechanism,
@@ -65,6 +63,7 @@ from puffer_frames.scales.drift import joint_leanings, leanings, strata_leanings
 from puffer_frames.scales.learned import replaced_rows
 from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.strata import Strata, StrataChoices, Stratum
+from puffer_frames.scales.utility import SHIFTED, TIMES
 
 
 def _at_scales(plan: NoiseFit, asked: RowsRequest, scales: Mapping[str, float], *, key: ReleaseKey) -> tuple[Draw, ...]:
@@ -186,11 +185,9 @@ class FittedNoise(NoiseFit):
             )
         if off := self.shifted_labels():
             warn_of("response-shares", tuple(off), most=SHIFTED, times=TIMES)
-        if loose := self.loose_remaps():
-            warn_of("channel-loose", tuple(loose))
-        for key, found in {"remap-shares": self.shifted_remaps(), "remap-means": self.moved_means()}.items():
-            if found:
-                warn_of(key, tuple(found), share=max(found.values()), most=" or less" * (len(found) > 1))
+        for key, found in self.little_use().items():
+            moved = max(abs(own.moved) / (own.constant or 1.0) for own in found.values())
+            warn_of(key, tuple(found), share=moved, most=" or less" * (len(found) > 1))
         for name, where in self.partly_useless().items():
             warn_of("useless-strata", (name,), where=where, first=_first(self.request, self.strata))
         fits = {name: choice for name, choice in self.choices.items() if "wide fit" in choice.remarks}
@@ -278,16 +275,15 @@ class FittedNoise(NoiseFit):
     def check_asked(self, asked: RowsRequest, /) -> None:
         """Raise ArgumentError for words of `publish`: the certificate of noise says what may be said.
 
-        Warns of bounds after the noise that raw values lie beyond, and of rounding that moves them far.
+        Warns of rounding and clipping after the noise that leave clearly less of a column.
         """
         if asked.publish:
             raise ArgumentError(
                 "publish", rule="given with a channel", got=repr(asked.publish[0]), hint="Leave it out."
             )
-        for name, (share, away) in self.moved_beyond(asked.bounds).items():
-            warn_of("after-bounds", (name,), share=share, away=away)
-        for name, away in self.moved_by_rounding().items() if asked.to_integers else ():
-            warn_of("after-rounding", (name,), away=away, error=self.expected_error[name])
+        for key, columns in self.worse_after(asked).items():
+            for name, (before, after) in columns.items():
+                warn_of(key, (name,), before=before.error, after=after.error, moved=after.moved)
 
     def originals(self, rows: CompleteRows, /) -> Mapping[str, FloatArray] | None:
         """The values of each column before the noise, as the noise is added to them."""

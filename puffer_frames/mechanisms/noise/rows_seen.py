@@ -21,7 +21,7 @@ from puffer_frames.mechanisms.request import Found, Request, is_joint, with_othe
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import by_column, check_pairs
-from puffer_frames.priors.prior import Prior, Secret
+from puffer_frames.priors.prior import FloatArray, Prior, Secret
 from puffer_frames.priors.summary import OTHER, JointCounts, Summary, labelled, of_levels
 from puffer_frames.scales.cautions import warn_of_merged, warn_of_width
 from puffer_frames.scales.joint.coupled import prior_of
@@ -389,11 +389,11 @@ def _counted(frame: NativeFrame, request: Request) -> Found:
     return rows.summaries(request.domain)[request.public[0]]
 
 
-def changed_by_constant(empirical: Belief, rows: Mapping[Secret, int], /) -> float:
-    """The share of the labels of a column that its most frequent one in place of each changes."""
+def label_shares(empirical: Belief, rows: Mapping[Secret, int], /, *, levels: int = 0) -> FloatArray:
+    """The share of the rows with each label of a column, of at least so many."""
     labels = np.concatenate([prior.means for prior in empirical.values()]).astype(int)
-    counts = np.bincount(labels, np.concatenate([prior.weights * rows[secret] for secret, prior in empirical.items()]))
-    return 1 - float(np.max(counts) / np.sum(counts))
+    often = np.concatenate([prior.weights * rows[secret] for secret, prior in empirical.items()])
+    return cast(FloatArray, np.bincount(labels, often, levels) / often.sum())
 
 
 def constants_of(part: RowsSeen, secrets: Sequence[Secret], /, *, request: Request) -> dict[str, float]:
@@ -406,7 +406,7 @@ def constants_of(part: RowsSeen, secrets: Sequence[Secret], /, *, request: Reque
         else:
             law = {secret: Prior.empirical(*part.summaries[name].counts[secret]) for secret in secrets}
         rows = {secret: prior.levels[1] for secret, prior in law.items()}
-        found[name] = spread_of(law, rows)[1] if joint is None else changed_by_constant(law, rows)
+        found[name] = spread_of(law, rows)[1] if joint is None else 1 - float(label_shares(law, rows).max())
     return found
 
 

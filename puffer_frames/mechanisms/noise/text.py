@@ -8,7 +8,7 @@ from puffer_frames.loss.outcome import Verification, measured_text
 from puffer_frames.mechanisms.noise.drift import target_of
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.noise.rows_seen import spread_of
-from puffer_frames.mechanisms.seam import PlanFigures, loose_text, rows_text
+from puffer_frames.mechanisms.seam import PlanFigures, rows_text
 from puffer_frames.noise.channel import changed_share
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.presentation import (
@@ -56,6 +56,7 @@ def strata_rows(plan: NoiseFit, strata: StrataChoices, /) -> Rows:
             rows.append((f"error of {shown(name)}", f"{plan.expected_error[name]:.6g} ({of_all})"))
         if where := plan.partly_useless().get(name):
             rows.append(("beside it", f"in {where}, that is more than the error of one constant"))
+        rows += _shifted_rows(plan, name)
         if name in plan.refuted_fits:
             rows.append((f"model of {shown(name)}", _refuted_text(plan, choice)))
         if not plan.is_joint:
@@ -132,14 +133,19 @@ def _label_rows(plan: NoiseFit, name: str, choice: Choice) -> Rows:
         stays = "released as they are"
     useless = ". About as many labels change, or more: single labels are of little or no use"
     useless *= name in plan.useless_columns()
-    off = plan.shifted_labels().get(name)
     return [
         ("theorem", f"{choice.theorem.name}: {choice.theorem.model} ({choice.theorem.source})"),
         ("labels", f"{len(levels):,}; {stays}"),
         ("beside it", f"the most frequent label in place of every one changes {constant:.4g} of them{useless}"),
-        *([] if off is None else [("beside it", f"SHARES OF SOME LABELS ARE OFF: {off.shift_text}")]),
+        *_shifted_rows(plan, name),
         ("worst pair", f"{pair[0]!r} / {pair[1]!r}, {choice.binding_belief} belief"),
     ]
+
+
+def _shifted_rows(plan: NoiseFit, name: str) -> Rows:
+    """How far shares of labels are off, where they are by far."""
+    off = plan.shifted_labels().get(name)
+    return [] if off is None else [("beside it", f"SHARES OF SOME LABELS ARE OFF: {shown(name)} {off.shift_text}")]
 
 
 def _repeats_rows(plan: NoiseFit) -> Rows:
@@ -190,6 +196,7 @@ def _column_rows(plan: NoiseFit, name: str, choice: Choice) -> list[tuple[str, s
         ("scale used", f"{scale:.6g} ({exact}{ratio})"),
         ("expected error", f"{error:.6g} ({'mean absolute, after remap' if name in plan.remaps else of_noise})"),
         *_remap_rows(plan, name, choice),
+        *(("beside it", own[name].cautions[key]) for key, own in plan.little_use().items() if name in own),
         *_moved_rows(plan, name),
         (
             "beside it",
@@ -253,14 +260,7 @@ def _remap_rows(plan: NoiseFit, name: str, choice: Choice) -> list[tuple[str, st
         f"a mean absolute error of {remap.expected_error:.6g}, {plan.error_of(choice.scale):.6g} without it; a value "
     )
     text += f"is unchanged with probability {remap.unchanged:.4g}; {remap.values.size:,} of {remap.values_before:,} "
-    rows = [("remap", f"{text}{kinds} can be released")]
-    followed = plan.followed(name)
-    if name in plan.loose_remaps():
-        rows.append(("beside it", loose_text(followed.correlation, followed.error)))
-    if name in plan.moved_means():
-        shares = f", and the share of one of the {kinds} by up to {followed.share:.2f}"
-        rows.append(("beside it", f"THE MEAN IS OFF: by {followed.shift:.4g} on average{shares}"))
-    return rows
+    return [("remap", f"{text}{kinds} can be released")]
 
 
 def _wider_text(plan: NoiseFit, choice: Choice) -> str:

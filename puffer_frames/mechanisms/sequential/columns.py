@@ -16,14 +16,14 @@ from puffer_frames.frames.columns import LARGEST_INTEGER, NO_VALUE, meant_as, me
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.mechanisms.request import Request
-from puffer_frames.mechanisms.seam import SHIFTED
 from puffer_frames.noise.adding import Levels, Reals, other_levels
 from puffer_frames.noise.channel import JointLevels
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.pairs import check_pairs
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 from puffer_frames.priors.summary import RARE, Level, Summary
-from puffer_frames.scales.cautions import FAR_OFF, warn_of_identifiers, warn_of_tail, warn_of_values
+from puffer_frames.scales.cautions import warn_of_identifiers, warn_of_tail, warn_of_values
+from puffer_frames.scales.utility import FAR_MEAN, SHIFTED
 
 MOST_ROWS = 200_000
 """Beyond this many rows, some are drawn at random, and the plan is made of these."""
@@ -213,7 +213,7 @@ def number_column(
     stops = np.append(starts[1:], there.size)
     middles = there[(starts + stops - 1) // 2]
     off = abs(float((middles * ((stops - starts) / there.size)).sum()) - float(there.mean()))
-    if off > FAR_OFF * float(np.abs(there - np.median(there)).mean()) > 0:
+    if off > FAR_MEAN * float(np.abs(there - np.median(there)).mean()) > 0:
         warn_of_tail(name)
     levels: list[Level] = [int(value) if entries.whole else float(value) for value in middles]
     lost = float(counts[~np.isin(values, middles)].sum() / there.size)

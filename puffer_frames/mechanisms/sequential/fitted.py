@@ -16,7 +16,7 @@ from puffer_frames.loss.outcome import largest_auc
 from puffer_frames.mechanisms.channel.problem import Law, Problem
 from puffer_frames.mechanisms.channel.program import exp_below, in_integers, solve
 from puffer_frames.mechanisms.request import Request
-from puffer_frames.mechanisms.seam import Fitted, Shift, shift_of
+from puffer_frames.mechanisms.seam import Fitted
 from puffer_frames.mechanisms.sequential.columns import CodedRows, TableColumn, secret_levels
 from puffer_frames.mechanisms.sequential.law import (
     NetworkLaw,
@@ -61,6 +61,7 @@ from puffer_frames.numbers.threads import each_of, one_blas_thread, watched
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 from puffer_frames.scales.learned import Bootstrap, OtherTable
+from puffer_frames.scales.utility import Shift, shift_of
 
 _CLASSED = 20_000
 """Simulated rows that contexts are found from."""

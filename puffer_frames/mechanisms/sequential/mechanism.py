@@ -25,8 +25,6 @@ from puffer_frames.mechanisms.file_checks import check_columns, is_close, requir
 from puffer_frames.mechanisms.request import Request, RowsRequest, lean_request
 from puffer_frames.mechanisms.seam import (
     NO_RULE,
-    SHIFTED,
-    TIMES,
     ColumnError,
     ComparedRow,
     Fitted,
@@ -86,6 +84,7 @@ from puffer_frames.scales.cautions import (
 )
 from puffer_frames.scales.drift import Batch, protected_here
 from puffer_frames.scales.learned import Bootstrap, OtherTable
+from puffer_frames.scales.utility import SHIFTED, TIMES
 
 SOURCE = "channels in contexts of what was released, lifted to epsilon: docs/theory.md, section 18"
 
