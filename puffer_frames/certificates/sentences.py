@@ -122,10 +122,11 @@ CAUTIONS: Mapping[str, Sentence] = {
     ),
     "table-unrelated": measured(
         "CORRELATIONS ARE MOSTLY LOST between {pairs}: in one simulated release of the rows that the plan was made "
-        "from, less than half of what one column explains of the other (r squared) was left, or the sign was another "
-        "one. Correlations and slopes that are computed from the release are far from those of the table.",
-        warning="the correlation of {pairs} is mostly lost in a release: less than half of r squared is left, or the "
-        "sign is another one",
+        "from, less than half of what one column explains of the other (r squared, with labels eta squared) was left, "
+        "or the sign was another one. Correlations, slopes and counts of both together that are computed from the "
+        "release are far from those of the table.",
+        warning="the correlation of {pairs} is mostly lost in a release: less than half of r squared (with labels, of "
+        "eta squared) is left, or the sign is another one",
         hint="{hint} A correlation that the secret makes is hidden with it.",
         reason="unrelated",
     ),
@@ -363,9 +364,9 @@ SENTENCES: Mapping[str, Sentence] = {
         "above {allowed}. {shown} Other attackers may do better.",
     ),
     "table-sizes": uncovered(
-        "What the sizes of secrets that no attack was tried on tell: this certificate says whether each has fewer than "
-        "20 rows, or at least 20, 100 or 1,000. A reader who knows all rows but one may learn the secret of that one "
-        "from it.",
+        "What the sizes of secrets that no attack was tried on tell: this certificate says whether {whose} has fewer "
+        "than 20 rows, or at least 20, 100 or 1,000{few}. A reader who knows all rows but one may learn the secret of "
+        "that one from it.",
     ),
     "table-changed": measured(
         "The shares of changed values (of numbers in cells: of those in another cell) are averages over rows that were "

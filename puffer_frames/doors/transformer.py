@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from functools import wraps
 from typing import Any, Self
@@ -21,6 +22,7 @@ from puffer_frames.certificates.text import headline
 from puffer_frames.errors import (
     ArgumentError,
     ArgumentTypeError,
+    PriorError,
     WeakGuaranteeWarning,
     as_they_are,
     short_traceback,
@@ -57,6 +59,21 @@ _COMPLEX = "Complex data not supported"
 MOST_CERTIFICATES = 1000
 """The most certificates that are kept; each has some kilobytes."""
 _PLANNED = tuple(field.name for field in fields(CalibrateArguments))
+
+
+_LEAVE_OUT = "eave out such rows, of X and of y, before they are fitted."
+
+
+@contextmanager
+def _of_all_rows() -> Iterator[None]:
+    """Errors of missing values, without the hint to drop rows, which a transformer refuses."""
+    try:
+        yield
+    except PriorError as error:
+        if 'nulls="drop"' not in error.hint:
+            raise
+        level = 'Say nulls="level", which makes "missing" a level, or l' if 'nulls="level"' in error.hint else "L"
+        raise PriorError(error.what, rule=error.rule, got=error.got, hint=level + _LEAVE_OUT) from None
 
 
 def _warn_of_drift(certificate: Certificate, /) -> None:
@@ -211,7 +228,8 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         arguments = PrivatizeArguments(layout=self.layout, **{name: getattr(self, name) for name in _PLANNED})
         found = with_names(arguments, frame, open_table(frame).labels)
         self._keep = check_layout(found.layout).keep
-        plan = calibrate(frame, **{name: getattr(found, name) for name in _PLANNED})
+        with _of_all_rows():
+            plan = calibrate(frame, **{name: getattr(found, name) for name in _PLANNED})
         table, asked = self._asked(frame, plan)
         out = {*plan.public, *as_names(asked.roles.keep, table.names, role="keep")}
         self.calibration_ = plan
@@ -262,12 +280,13 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         frame = self._frame(X, reset=False)
         if self.rng is not None:
-            released = self._draw(frame)
+            with _of_all_rows():
+                released = self._draw(frame)
         else:
             table, asked = self._asked(frame, self.calibration_)
             rows = RowsIdentity.of(table, asked.roles, start=self._released.start(self._plan))
             told = {"ledger": self.ledger, "about": self.about}
-            with self._released.drawing(self._plan, rows, fitted=self._fitted_rows, **told) as drawn:
+            with _of_all_rows(), self._released.drawing(self._plan, rows, fitted=self._fitted_rows, **told) as drawn:
                 released = self._draw(frame, **drawn)
         certificate = certificate_of(released)
         if self.allow_drift is None:
@@ -322,7 +341,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 rule=('of over="raise"' if sampled else '"raise" or "level"')
                 + " in a transformer, which gives as many rows as it gets",
                 got='over="sample"' if sampled else "'drop'",
-                hint="Leave out such rows, of X and of y, before they are fitted.",
+                hint=f"L{_LEAVE_OUT}",
             )
 
     def _frame(self, X: NativeFrame | ArrayLike, *, reset: bool) -> NativeFrame:  # noqa: N803

@@ -216,13 +216,9 @@ def to_floats(
     floats = np.asarray(values.cast(nw.Float64).to_numpy(), dtype=np.float64)
     missing = int(counts[null | np.isnan(floats)].sum())
     if missing:
-        raise _bad(
-            role,
-            name,
-            "without nulls and NaN",
-            rows_text(missing) + " with one",
-            'Say nulls="drop" to leave those rows out; that a value is missing can itself reveal the secret.',
-        )
+        hint = 'Say nulls="drop" to leave those rows out; that a value is missing can itself reveal the secret.'
+        hint = NO_VALUE if role == "public" and missing == counts.sum() else hint
+        raise _bad(role, name, "without nulls and NaN", rows_text(missing) + " with one", hint)
     infinite = int(counts[np.isinf(floats)].sum())
     if infinite:
         got = rows_text(infinite) + " with an infinity"
@@ -242,9 +238,16 @@ def check_labelled(name: str, missing: int, /) -> None:
     check_no_nulls(f"the column {name!r}", missing, hint=hint)
 
 
-def check_no_nulls(what: str, missing: int, /, *, hint: str) -> None:
-    """Raise PriorError for so many rows without an entry."""
+NO_VALUE = (
+    "Leave the column out (name the others in public): no row has a value in it. A CSV file whose lines end in a comma "
+    "has such a column, with an empty name."
+)
+
+
+def check_no_nulls(what: str, missing: int, /, *, hint: str, rows: float = math.inf) -> None:
+    """Raise PriorError for so many rows without an entry; `rows`: of all, where that is known."""
     if missing:
+        hint = NO_VALUE if missing == rows and what.startswith("the public") else hint
         raise PriorError(what, rule="without nulls", got=f"{rows_text(missing)} with one", hint=hint)
 
 
@@ -282,16 +285,18 @@ _FEWEST, _MOSTLY = 5, 0.9
 """This many different numbers, and this share of numbers among the texts, are no labels such as "1", "2+"."""
 
 
-def are_written_numbers(texts: Iterable[object], /) -> bool:
+def are_written_numbers(texts: Iterable[object], /, *, decimals: bool = False) -> bool:
     """Whether different texts are nearly all numbers, and some of them can only be read as numbers by a person.
 
-    Plain numbers alone are text because somebody wants them to be labels; codes with leading zeros are no numbers.
+    Plain numbers alone are text because somebody wants them to be labels, or else, where `decimals` says so, whole
+    ones; codes with leading zeros are no numbers.
     """
     listed = [text for text in texts if isinstance(text, str)]
     there = [text for text in listed if text.strip() not in MISSING]
     numbers = len(_written(text for text in there if not _CODE.fullmatch(text)))
     plain = sum(bool(_PLAIN.fullmatch(text)) for text in listed)
-    return numbers >= _FEWEST and numbers >= _MOSTLY * len(there) and plain < len(listed)
+    only_read = plain < len(listed) or (decimals and any("." in text for text in listed))
+    return numbers >= _FEWEST and numbers >= _MOSTLY * len(there) and only_read
 
 
 def _written(texts: Iterable[str], /) -> list[re.Match[str]]:
@@ -337,8 +342,11 @@ _MIDNIGHT = re.compile(r"\d{4}-\d\d-\d\d[T ]00:00:00")
 """A moment that is a day: of others none is released as a date."""
 
 
-def meant_as(name: str, texts: Sequence[object], /) -> tuple[str, str] | None:
-    """What different texts mean that are hardly labels, "dates" or "numbers", and how to come to these; or None."""
+def meant_as(name: str, texts: Sequence[object], /, *, many: bool = False) -> tuple[str, str] | None:
+    """What different texts mean that are hardly labels, "dates" or "numbers", and how to come to these; or None.
+
+    `many`: They are more than labels may be: plain decimals are numbers then.
+    """
     if form := _date_format(texts):
         cut = any(isinstance(text, str) and re.search(_BEHIND, text) for text in texts)
         in_pandas = f'.str.replace(r"{_BEHIND}", "", regex=True)' * cut
@@ -351,10 +359,12 @@ def meant_as(name: str, texts: Sequence[object], /) -> tuple[str, str] | None:
             in_command = f"The command reads them with --schema {name}=Datetime."
         return "dates", (
             f'Convert the text to dates first: in pandas pd.to_datetime(frame[{name!r}]{in_pandas}, format="{form}", '
-            f'errors="coerce"), in Polars pl.col({name!r}){in_polars}.str.to_date("{form}", strict=False); then '
-            f'nulls="drop" leaves out what is none. {in_command}'
+            f'errors="coerce"), in Polars pl.col({name!r}){in_polars}.str.to_date("{form}", strict=False), elsewhere '
+            f'in the same format; then nulls="drop" leaves out what is none. {in_command}'
         )
-    return ("numbers", from_text(name, texts)) if are_written_numbers(texts) else None
+    if are_written_numbers(texts):
+        return "numbers", from_text(name, texts)
+    return ("numbers", _in_steps(name, ())) if many and are_written_numbers(texts, decimals=True) else None
 
 
 def merging(name: str, /) -> str:
@@ -373,26 +383,26 @@ def from_text(name: str, texts: Iterable[object], /) -> str:
     listed = [text for text in texts if isinstance(text, str) and text.strip() not in MISSING]
     numbers = _written(listed)
     written = [re.sub(r"['’\s_]", "", match["number"]) for match in numbers]
-    steps, more = "", ""
+    steps, more = list[tuple[str, str]](), ""
     if any("(" in match[0] for match in numbers):  # as accounts have negative numbers
         if not all(match[0].strip().endswith(")") for match in numbers if match[0].strip().startswith("(")):
             return _BY_HAND
-        steps = r'.str.replace(r"^\s*\((.*)\)\s*$", r"-\1", regex=True)'
+        steps.append((r"^\s*\((.*)\)\s*$", r"-\1"))
     if any(match[0].strip().endswith("-") for match in numbers):
-        steps += r'.str.replace(r"^(.*\d)-\s*$", r"-\1", regex=True)'
+        steps.append((r"^(.*\d)-\s*$", r"-\1"))
     if any("−" in match[0] for match in numbers):
-        steps += '.str.replace("−", "-", regex=False)'
+        steps.append(("−", "-"))
     marks = {mark for mark in ".," if mark in "".join(written)}
     with_points, with_commas = (all(map(form.fullmatch, written)) for form in (_WITH_POINTS, _WITH_COMMAS))
     if not (with_points or with_commas) or (with_points and with_commas and len(marks) > 1):
         return _BY_HAND
     if with_points and with_commas and marks:
-        steps += '.str.replace(".", "", regex=False)' * ("." in marks)
+        steps += [(r"\.", "")] * ("." in marks)
         mark = "point" if "." in marks else "comma"
         more = f" The {mark} is taken to mark thousands, for three digits follow it in all texts: take another step if "
         more += "it marks decimals."
     elif not with_points:
-        steps += '.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)'
+        steps += [(r"\.", ""), (",", ".")]
         if not re.search(r"[^\d.,+\-\s]", "".join(listed)):
             more = f" The command reads them with {_POINTS if '.' in ''.join(written) else _COMMAS}."
     behind = r"[%+€$£¥)]+$"
@@ -404,11 +414,18 @@ def from_text(name: str, texts: Iterable[object], /) -> str:
     if any(re.search("[<>≤≥]", text) for text in listed):
         more += " Texts with < or > become missing values: give them numbers before that, if they mean any."
     prefix = r"^\s*[A-Z]{3}|" * any(re.match(rf"\s*{_CURRENCY}", match[0]) for match in numbers)
+    return _in_steps(name, [*steps, (rf"{prefix}[\s$€£¥,'’_]|{behind}", "")]) + more
+
+
+def _in_steps(name: str, steps: Sequence[tuple[str, str]], /) -> str:
+    """The same in words: patterns, and what takes their place."""
+    in_pandas = "".join(f'.str.replace(r"{this}", r"{by}", regex=True)' for this, by in steps)
+    in_polars = "".join(f'.str.replace_all(r"{this}", "{by}")' for this, by in steps).replace(r"-\1", "-${1}")
+    elsewhere = "a cast" + " after the same replacements" * bool(steps)
     return (
-        "Convert the text to numbers first: in pandas "
-        f"pd.to_numeric(frame[{name!r}]{steps}"
-        rf""".str.replace(r"{prefix}[\s$€£¥,'’_]|{behind}", "", regex=True), errors="coerce"); """
-        f'then nulls="drop" leaves missing values out.{more}'
+        f'Convert the text to numbers first: in pandas pd.to_numeric(frame[{name!r}]{in_pandas}, errors="coerce"), in '
+        f"Polars pl.col({name!r}){in_polars}.cast(pl.Float64, strict=False), elsewhere by {elsewhere}; then "
+        'nulls="drop" leaves missing values out.'
     )
 
 

@@ -338,7 +338,7 @@ def count_levels(
             "that a value is missing can itself reveal the secret."
         )
         absent = int(counts[[level is None for level in levels]].sum())
-        check_no_nulls(f"the public column {public!r}", absent, hint=hint)
+        check_no_nulls(f"the public column {public!r}", absent, hint=hint, rows=int(counts.sum()))
     different = sorted_levels(levels)
     check_few_levels(len(different), name=public, most=most)
     columns = {level: k for k, level in enumerate(different)}
@@ -365,7 +365,7 @@ def too_many_levels(
     name: str, /, *, role: str = "public", seen: Sequence[object] = (), hint: str | None = None
 ) -> ArgumentError:
     """The error of too many different levels, some of which were seen; their number is not told."""
-    meant = meant_as(name, seen)
+    meant = meant_as(name, seen, many=True)
     return ArgumentError(
         f"the {role} column {name!r}",
         rule=f"one of at most {MOST_LEVELS} different levels",
@@ -421,7 +421,7 @@ def _check_there(keys: nw.Series[Any], counts: NDArray[np.int64], *, what: str) 
     absent = missing(keys)
     if absent.any():
         hint = 'Say nulls="drop" to leave those rows out, or give them a value of their own such as "unknown".'
-        check_no_nulls(what, int(counts[absent].sum()), hint=hint)
+        check_no_nulls(what, int(counts[absent].sum()), hint=hint, rows=int(counts.sum()))
 
 
 def _entries(keys: nw.Series[Any], what: str, *, hint: str) -> list[Any]:

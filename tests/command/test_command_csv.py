@@ -225,6 +225,15 @@ def test_a_secret_with_a_mark_of_a_missing_value():
     ends(run("release", "in.csv", "out.csv", *CODED), 0, "'?' in")
 
 
+def test_lines_that_end_in_a_comma(tmp_path):
+    """The hint was to drop all rows."""
+    write("in.csv")
+    text = (tmp_path / "in.csv").read_text()
+    (tmp_path / "in.csv").write_text(text.replace("\n", ",\n"))
+    ends(run("plan", "in.csv", "plan.json", *ASKED[:2], "--epsilon", "1"), 4, "name the others in public")
+    assert run("plan", "in.csv", "plan.json", *ASKED).code == 0
+
+
 def test_public_codes_with_zeros():
     write("in.csv", age=["007", "12"] * (ROWS // 2))
     done = run("plan", "in.csv", "plan.json", *ASKED, "--allow-zero-noise")
@@ -409,6 +418,10 @@ def test_the_schema_of_the_warning_verifies(column, word):
     assert f"verify it with --schema {schema}\n" in done.err
     assert run("verify", "out.csv").code == 1
     assert run("verify", "out.csv", "--schema", schema).code == 0
+    assert "as --released-schema age=Float64" in run("audit", "in.pq", "out.csv").out  # no message named it
+    assert run("audit", "in.pq", "out.csv", "--released-schema", schema).code == 0
+    assert run("report", "out.csv", "page.html").code == 0
+    assert "puffer verify out.csv --schema COLUMN=TYPE,..." in Path("page.html").read_text(encoding="utf-8")
 
 
 def test_every_text_that_was_read_as_missing_is_in_the_certificate():

@@ -49,6 +49,7 @@ FAILURES = [
     (["release", "in.parquet"], 2, "ArgumentError", "no output"),
     ([*RELEASE], 2, "ArgumentError", "--secret, --epsilon"),
     ([*RELEASE, *ASKED, "--epsilom", "1"], 2, "ArgumentError", "Did you mean --epsilon?"),
+    ([*RELEASE, *ASKED[:-2], "--e", "1"], 2, "ArgumentError", "Did you mean --epsilon?"),  # not --encoding
     ([*RELEASE, *ASKED, "--epsilon", "2"], 2, "ArgumentError", "given once"),
     ([*RELEASE, *ASKED[:-1], "one"], 2, "ArgumentError", "a number"),
     ([*RELEASE, *ASKED[:-1], "1_0"], 2, "ArgumentError", "a number"),

@@ -151,6 +151,7 @@ def test_the_command_line_leaves_other_columns_of_a_config_file_as_they_are(fold
         ("null_values = -9", "null_values"),
         ("null_values = {age = [2020-01-01]}", "null_values"),
         ("epsilom = 1", "Did you mean 'epsilon'?"),
+        ("zzz = 1", "See puffer release --help."),  # it was that of plan
         ("[layout]\nkeep = 'race'", "Write its parts as options of their own"),
         ("epsilon = ", "a whole TOML file"),
         ('password = "x"', "'password'"),

@@ -13,7 +13,7 @@ from conftest import build_frame, few, run
 
 import puffer_frames
 from puffer_frames import Layout, SuspectValuesWarning
-from puffer_frames.errors import short_traceback
+from puffer_frames.errors import ArgumentError, short_traceback
 from puffer_frames.frames.columns import are_written_numbers, meant_as, merging
 
 ROWS = 400
@@ -386,8 +386,20 @@ def test_the_step_that_a_warning_names_gives_the_numbers_that_were_meant(name):
     assert ("The command reads them with --" in told) == (name in plain_commas)
     expected = [k if plain and row % 2 else meant(k) for row, k in enumerate(digits)]
     assert eval(step, {"pd": pd, "frame": frame}).tolist() == expected
+    in_polars = eval(re.search(r"pl\.col.*strict=False\)", told)[0], {"pl": pl})
+    assert pl.from_pandas(frame).select(in_polars)["x"].to_list() == expected
     either = name == "thousands" or name.endswith("before three digits")
     assert ("is taken to mark thousands, for three digits follow it in all texts" in told) == either
+
+
+@pytest.mark.parametrize(("texts", "numbers"), [(["0.25", "1.5"], True), (["12.4", "x"], False), (["7", "8"], False)])
+def test_more_decimals_than_labels_may_be_are_numbers_and_whole_numbers_may_be_codes(texts, numbers):
+    """A hint was to merge rare ones."""
+    texts = [f"{k}{text}" for k in range(1, 401) for text in texts]
+    with pytest.raises(ArgumentError, match="at most 512 different levels") as error:
+        met(pd.DataFrame({"sex": np.resize(SEX, 800), "x": texts}), secret="sex", public="x")
+    assert ("pd.to_numeric(frame['x'], errors=\"coerce\"), in Polars" in str(error.value)) == numbers
+    assert ("merge_rare" in str(error.value) or "Leave out names" in str(error.value)) != numbers
 
 
 def test_the_step_says_what_becomes_of_other_texts():

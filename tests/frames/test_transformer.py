@@ -21,7 +21,14 @@ from sklearn.pipeline import make_pipeline
 
 from puffer_frames import Layout, Ledger, PufferTransformer, Strata, Unit, verify
 from puffer_frames.doors import transformer as module
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, LedgerError, WeakGuaranteeWarning
+from puffer_frames.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CalibrationError,
+    LedgerError,
+    PriorError,
+    WeakGuaranteeWarning,
+)
 from puffer_frames.verbs.requests import PrivatizeArguments
 
 KINDS = ("pandas", "pandas-nullable", "pandas-pyarrow", "polars", "pyarrow")
@@ -134,6 +141,10 @@ def test_what_changes_the_rows_is_refused(people, step):
     frame = pd.DataFrame(people)
     with pytest.raises(ArgumentError, match='nulls must be "raise" or "level"'):
         clone(step).set_params(nulls="drop").fit(frame)
+    gap = frame.assign(score=frame["score"].where(frame.index > 0))
+    for call in (clone(step).fit, clone(step).fit(frame).transform):  # a hint was nulls="drop"
+        with pytest.raises(PriorError, match="Leave out such rows, of X and of y"):
+            call(gap)
     sampled = Unit("note", rows="independent", most=3, over="sample")
     with pytest.raises(ArgumentError, match="unit must be of over"):
         clone(step).set_params(unit=sampled).fit(frame)

@@ -237,7 +237,7 @@ def test_the_page_names_the_file_and_the_commands_that_check_it(tmp_path):
     page = page_of(certificate_of_case("release"), tmp_path, file=file)
     assert page.row("SHA-256 of my release.csv") == [hashlib.sha256(b"score\n1\n").hexdigest()]
     assert page.row("To check its bytes") == ["sha256sum 'my release.csv'"]
-    assert page.row("To check its columns and values") == ["puffer verify 'my release.csv'"]
+    assert page.row("To check its columns and values") == ["puffer verify 'my release.csv' --schema COLUMN=TYPE,..."]
     assert "cannot be trusted" in page.text
 
 

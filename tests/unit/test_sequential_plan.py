@@ -148,6 +148,9 @@ def test_its_certificate(plan, people, tmp_path):
     assert page.count("An exponent far above epsilon") == 1
     assert plan.check(people.head(500)).verdict == "covered"
     assert "under the network" in plan.check(people.head(500)).why
+    assert "has moved" not in plan.check(people).why + plan.check(people.head(500)).why
+    other = people.assign(pay=people["pay"] / 10, age=people["age"].clip(upper=50))  # another unit within the range
+    assert plan.check(other).why.endswith("the law of age, pay has moved by more than chance explains")
 
 
 def test_more_beliefs_are_lifted_for_when_asked(people):
@@ -229,7 +232,8 @@ def test_attacks_are_on_the_secrets_that_have_rows_enough(people, tmp_path):
     assert "table-few-attacked" in none.warnings
     for text in (str(few), str(none), few.release(rare.head(120)).puffer.__repr__()):
         assert "NO ATTACK WAS TRIED" in text
-    assert "table-sizes" not in {one.key for one in none.statements}
+    (said,) = (one.text for one in none.statements if one.key == "table-sizes")  # it was not there
+    assert "whether the rarest has fewer than 20 rows, or at least 20, 100 or 1,000, and that of fewer" in said
     assert "NOT attacked, of too few rows: 'c'" in re.sub(r"\s+", " ", str(plan))
     certificate = certificate_of(plan.release(rare))
     assert "those of the 2 of 3 secrets" in re.sub(r"\s+", " ", str(certificate))
@@ -447,13 +451,13 @@ def edits():
     def unrelated(plan):
         plan["plan"]["kept"]["unrelated"] = [["age", "height"]]
 
-    def of_labels(plan):
-        plan["plan"]["kept"]["unrelated"] = [["town", "age"]]
+    def rows(plan):
+        plan["plan"]["kept"]["counts"]["town"][0][0] += 1
 
     def releases(plan):
         plan["plan"]["request"]["repeats"]["releases"] = 2
 
-    edited = (share, unrelated, of_labels, releases, weights, cap, law, twice, source, edges, tree, rare, step, again)
+    edited = (share, unrelated, rows, releases, weights, cap, law, twice, source, edges, tree, rare, step, again)
     edited += (sees, moves)
     found = [pytest.param(edit, id=edit.__name__) for edit in edited]
     for name, (way, value) in FIELDS.items():
@@ -552,7 +556,7 @@ def test_when_each_sentence_is_there(people):
         ):
             told = calibrate(people, **asked(mechanism=Sequential(holdout=0.0, **quick)))
         told = told.release(people, rng=1)
-    assert keys_of(plain) == ALWAYS | {"table-few-attacked"}
+    assert keys_of(plain) == ALWAYS | {"table-few-attacked", "table-sizes", "table-unrelated"}  # of copies of a column
     more = {"table-attacks", "table-numbers", "table-derived", "channel-missing"}
     assert keys_of(whole.release(people)) == ALWAYS | more
     other = whole.release(people.head(900), allow_other_frame=True)

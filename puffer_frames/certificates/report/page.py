@@ -631,7 +631,11 @@ def _signature(certificate: Fields, digest: tuple[str, str, bool] | None) -> lis
         rows += [(f"SHA-256 of {shown(digest[0])}", digest[1]), ("To check its bytes", f"sha256sum {name}")]
         if not digest[2]:
             rows.append(("Compared with the release", "no: this file may hold other values; the next line checks that"))
-    rows.append(("To check its columns and values", f"puffer verify {name}{key}"))
+    untyped = digest is not None and not digest[2] and digest[0].lower().endswith(".csv")
+    schema = " --schema COLUMN=TYPE,..." * untyped
+    rows.append(("To check its columns and values", f"puffer verify {name}{schema}{key}"))
+    if untyped:
+        rows.append(("The types of the columns", "a CSV file holds none: name those of the release, as age=Float64"))
     rows += [_KEY] if certificate.signature else _SIGN
     decision = "hand over to the recipients named above" if certificate.recipients else "publish"
     decision = f"Decision: {decision}, or not"

@@ -124,7 +124,8 @@ def say_types(released: NativeFrame, path: Path, certificate: Certificate, /) ->
         holds = not is_derived(types)  # of a type that may not read the texts
     if holds:
         LOG.warning(
-            "a CSV file holds no types: verify it with --schema %s", ",".join(f"{k}={v}" for k, v in types.items())
+            "a CSV file holds no types: audit it with the same in --released-schema, and verify it with --schema %s",
+            ",".join(f"{k}={v}" for k, v in types.items()),
         )
     else:
         LOG.warning("no --schema brings the values of this CSV file back exactly: write a .parquet file to verify it")
@@ -373,6 +374,8 @@ def audit_files(request: Request, /) -> Outcome:
         verdict = known["verdict"] = "passed" if report.passed else "failed"
     failed = [{"name": each.name, "why": each.why} for each in report.checks if each.result == "failed"]
     text = "; ".join(f"{each['name']}: {each['why']}" for each in failed)
+    if format_of(second) == "csv" and "released_schema" not in request.found and "certificate: " in text:
+        text += "; a CSV file holds no types: name those of its columns, as --released-schema age=Float64"
     more: dict[str, Any] = {"original": str(first), "released": str(second), "failed": failed}
     if request.flag("figures"):
         more |= {

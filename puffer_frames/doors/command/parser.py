@@ -31,7 +31,7 @@ from puffer_frames.frames.csv_dialect import DIALECT, Dialect, marks_of
 from puffer_frames.numbers.records import CONFIG_BYTES, UnclearJsonError, file_content, parsed
 
 
-def read_config(path: Path, /, *, known: Collection[str]) -> dict[str, Any]:
+def read_config(path: Path, /, *, known: Collection[str], subcommand: str) -> dict[str, Any]:
     """The entries of the file, by the names of options with "_"; those of a table `unit`, `given` or `channel` too.
 
     Raises OSError where the file cannot be read; ArgumentError for a file of another form, and for an entry that is no
@@ -58,7 +58,7 @@ def read_config(path: Path, /, *, known: Collection[str]) -> dict[str, Any]:
             table = [(name if part == main else f"{name}_{part.replace('-', '_')}", x) for part, x in value.items()]
         for entry, content_of in table:
             if entry not in known:
-                near, hint = _near(entry, known), "See the help of the subcommand, as puffer plan --help."
+                near, hint = _near(entry, known), f"See puffer {subcommand} --help."
                 if entry == "layout":
                     near, hint = "", 'Write its parts as options of their own: keep = "town".'
                 hint = f"Did you mean {near!r}?" if near else hint
@@ -70,8 +70,8 @@ def read_config(path: Path, /, *, known: Collection[str]) -> dict[str, Any]:
 
 
 def _near(name: str, known: Iterable[str], /) -> str:
-    """The option that is meant; empty where none is near."""
-    options = sorted(known)
+    """The option that is meant, of those of a release first; empty where none is near."""
+    options = sorted(known, key=lambda option: (option.replace("-", "_") not in OPTIONS, option))
     begun = [option for option in options if option.startswith(name)]
     return next(iter([*get_close_matches(name, options, n=1, cutoff=0.75), *begun]), "")
 
@@ -325,7 +325,8 @@ class Request:
             if name in found:
                 found[name] = _schema(found[name])
         if "config" in found:
-            entries = read_config(options_module.as_path(found["config"], role="the config file"), known=each.known)
+            path = options_module.as_path(found["config"], role="the config file")
+            entries = read_config(path, known=each.known, subcommand=subcommand)
             held = {
                 name: read_entry(name, entry, own=each.read_otherwise)
                 for name, entry in _only(entries, each.arguments).items()

@@ -57,14 +57,14 @@ def check_table_plan(plan: TableFit, /) -> None:
         _check_step(step, plan, sizes[step.column])
     require(0 < plan.planned <= plan.rows, "more rows than there are")
     named = tuple(plan.kept.changed) == tuple(plan.kept.changed_of) == plan.names
-    numbers = {column.name for column in plan.columns if column.edges is not None}
-    named = named and {*chain(*plan.kept.unrelated)} <= numbers & {*plan.names}
+    named = named and {*chain(*plan.kept.unrelated)} <= {*plan.names}
     require(named, "changes of other columns")
     kept, each = plan.kept, [share for shares in plan.kept.changed_of.values() for share in shares]
     shares = [*kept.changed.values(), *each, kept.marginals, kept.pairs]
     require(all(0 <= share <= 1 for share in shares), "a share of rows that is none")
     require(all(0 <= distance < math.inf for distance in kept.distance.values()), "a distance that is none")
     require(bool(plan.others), "nothing that was measured")
+    _check_counts(plan, sizes)
     held = plan.held
     if held is not None:
         secrets = range(len(plan.rows_per_secret))
@@ -75,6 +75,15 @@ def check_table_plan(plan: TableFit, /) -> None:
         require(all(0 <= auc <= 1 for auc in aucs), "an AUC that is none")
     require(all(0 <= share <= 1 for each in plan.others for share in (each.delta, each.auc)), "an AUC that is none")
     plan.refuse()
+
+
+def _check_counts(plan: TableFit, sizes: tuple[int, ...]) -> None:
+    """Rows of each secret and level, which a file of an earlier version lacks."""
+    counts, secrets = plan.kept.counts, len(plan.rows_per_secret)
+    require(tuple(counts) in ((), plan.names), "rows of other columns")
+    for own, size in zip(counts.values(), sizes, strict=False):
+        require([*map(len, own)] == [size] * secrets and min(map(min, own)) >= 0, "rows of other levels")
+        require(min(map(sum, own)) > 0 and sum(map(sum, own)) == plan.planned, "other rows")
 
 
 def _check_column(column: TableColumn, plan: TableFit) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError
 from puffer_frames.frames.coded import Coded, Numbered, check_levels
-from puffer_frames.frames.columns import LARGEST_INTEGER, meant_as, merging
+from puffer_frames.frames.columns import LARGEST_INTEGER, NO_VALUE, meant_as, merging
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.mechanisms.request import Request
@@ -139,13 +139,15 @@ class TableColumn:
         return codes
 
 
-def missing_values(name: str, rows: int, /) -> PriorError:
-    """The error of missing values that are no level."""
+def missing_values(name: str, rows: int, /, *, of: int = 0) -> PriorError:
+    """The error of missing values that are no level; `of`: in so many rows, where that is known."""
     return PriorError(
         f"the public column {name!r}",
         rule="without missing values",
         got=f"{rows:,} missing",
-        hint='Say nulls="level" to release a missing value as one of the levels, or nulls="drop".',
+        hint='Say nulls="level" to release a missing value as one of the levels, or nulls="drop".'
+        if rows != of
+        else NO_VALUE,
     )
 
 
@@ -156,12 +158,12 @@ def label_column(name: str, found: Coded, /, *, declared: Levels | None, nulls: 
     """
     levels = found.levels
     if None in levels and not nulls:
-        raise missing_values(name, int((found.codes == levels.index(None)).sum()))
+        raise missing_values(name, int((found.codes == levels.index(None)).sum()), of=found.codes.size)
     if declared is not None:
         levels = tuple(level for level in declared if level is not None) + (None,) * (nulls or None in declared)
     rows = np.bincount(found.among(levels, name=name), minlength=len(levels))
     if len(levels) > MOST_LEVELS:
-        meant = meant_as(name, levels)
+        meant = meant_as(name, levels, many=True)
         raise ArgumentError(
             f"the public column {name!r}",
             rule=f"one of at most {MOST_LEVELS} different labels in a table that is released column by column",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations, permutations
 from typing import cast
 
@@ -40,6 +40,8 @@ _DIGITS = 4
 _CLEAR, _HARDLY, _STRONG, _HALF = 0.3, 0.05, 0.5, math.sqrt(0.5)
 """The least correlation that is clear, what is hardly one, the least that is strong, and how much of that is left where
 its square is halved."""
+_SPREAD = 1e-18
+"""Less than what rounding makes of the spread of a constant, of numbers up to 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +58,11 @@ class Kept:
     """Mean total variation between the released and the true shares of the levels of a column."""
     pairs: float
     """The same of two columns together."""
+    counts: Mapping[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
+    """Rows of each secret with each level, per column; none in a file of an earlier version."""
     unrelated: tuple[tuple[str, str], ...] = ()
-    """Each two columns of numbers whose correlation is clear, and hardly there after, or of the other sign; or strong,
-    and its square less than half as large after."""
+    """Each two columns whose correlation is clear, and hardly there after, or of the other sign; or strong, and its
+    square less than half as large after."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,22 +152,64 @@ def kept_of(
         distance=distance,
         marginals=float(np.mean(ones)),
         pairs=float(np.mean(twos)) if twos else 0.0,
-        unrelated=tuple(_unrelated(rows.codes, released, values)),
+        counts={name: tuple(map(tuple, rows.of((k,)).astype(int).tolist())) for k, name in enumerate(values)},
+        unrelated=tuple(_unrelated(rows.codes, released, values, rows.sizes)),
     )
 
 
 def _unrelated(
-    before: NDArray[np.integer], after: NDArray[np.integer], values: Mapping[str, FloatArray | None]
+    before: NDArray[np.integer],
+    after: NDArray[np.integer],
+    values: Mapping[str, FloatArray | None],
+    sizes: Sequence[int],
+    /,
 ) -> Iterator[tuple[str, str]]:
     """Each two columns of which a release has lost the correlation."""
-    held = [(k, name, numbers) for k, (name, numbers) in enumerate(values.items()) if numbers is not None]
+    names, levels = list(values), list(values.values())
+    numbers = [np.zeros(size) if own is None else own for own, size in zip(levels, sizes, strict=True)]
     one, other = (
-        _correlations(np.array([numbers[codes[:, k]] for k, _, numbers in held]).reshape(len(held), len(codes)))
-        for codes in (before, after)
-    )
-    clear, left = np.abs(one), np.sign(one) * other
-    lost = ((clear >= _CLEAR) & (left < _HARDLY)) | ((clear >= _STRONG) & (left < _HALF * clear))
-    yield from ((held[i][1], held[j][1]) for i, j in np.argwhere(np.triu(lost)).tolist())
+        _correlations(np.array([own[codes[:, k]] for k, own in enumerate(numbers)])) for codes in (before, after)
+    )  # 0 of labels
+    for i, j in combinations(range(len(names)), 2):
+        found = [(float(abs(one[i, j])), float(np.sign(one[i, j]) * other[i, j]))]
+        if levels[i] is None or levels[j] is None:
+            places = (codes[:, [i, j]] @ (sizes[j], 1) for codes in (before, after))
+            tables = [np.bincount(each, minlength=sizes[i] * sizes[j]).reshape(sizes[i], sizes[j]) for each in places]
+            found += [_explained(tables, levels[j]), _explained([table.T for table in tables], levels[i])]
+        if any((c >= _CLEAR and x < _HARDLY) or (c >= _STRONG and x < _HALF * c) for c, x in found):
+            yield names[i], names[j]
+
+
+def _explained(tables: Sequence[NDArray[np.integer]], values: FloatArray | None) -> tuple[float, float]:
+    """The root of what the levels of one column explain of another (eta squared), and what is left of it after.
+
+    Labels are explained as a number for each level, 1 or 0: Goodman and Kruskal's tau. Eta squared is Kelley's, 0 on
+    average where nothing is explained, less two standard errors. What is left: the means after, projected on those
+    before.
+
+    - `tables`: Counts of the rows before and after, shape (levels of the one, levels of the other).
+    - `values`: Numbers of the levels of the other; None of labels.
+    """
+    points = np.eye(tables[0].shape[1]) if values is None else values[:, None]
+    there = ~np.isnan(points[:, 0])
+    points = points[there] - points[there].mean(axis=0)
+    points /= max(np.abs(points).max(initial=0.0), np.finfo(np.float64).tiny)
+    found = list[FloatArray]()
+    for table in tables:
+        counts = table[:, there].astype(np.float64)
+        shares = counts.sum(axis=0) / max(counts.sum(), 1)
+        rows, mean = counts.sum(axis=1, keepdims=True), shares @ points
+        spread = shares @ ((points - mean) ** 2).sum(axis=1)
+        scale = np.sqrt(rows * counts.sum() * (spread if spread > _SPREAD else 0.0))
+        means = counts @ points - rows * mean
+        found.append(np.divide(means, scale, out=np.zeros_like(means), where=scale > 0))
+    square, groups = float((found[0] ** 2).sum()), int(tables[0][:, there].any(axis=1).sum())
+    rows_there = int(tables[0][:, there].sum())
+    if (free := rows_there - groups) <= 0:
+        return 0.0, 0.0
+    error = math.sqrt(2 * (groups - 1) / (free * (rows_there + 1)))  # where nothing is explained
+    clear = math.sqrt(max(1 - (1 - square) * (rows_there - 1) / free - 2 * error, 0.0))
+    return clear, clear * float((found[0] * found[1]).sum()) / square if clear else 0.0
 
 
 def _correlations(values: FloatArray) -> FloatArray:

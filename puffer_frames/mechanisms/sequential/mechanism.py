@@ -20,7 +20,7 @@ from puffer_frames.frames.columns import NativeFrame, check_rows, not_found
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table, is_frame, library_of, open_table, small_frame
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.mechanisms.batch_report import REPLACED, Finding, finding, rows_found
+from puffer_frames.mechanisms.batch_report import REPLACED, Finding, drift_finding, finding, rows_found
 from puffer_frames.mechanisms.file_checks import check_columns, is_close, require
 from puffer_frames.mechanisms.request import Request, RowsRequest, lean_request
 from puffer_frames.mechanisms.seam import (
@@ -72,7 +72,7 @@ from puffer_frames.numbers.presentation import (
     shown,
     shown_names,
 )
-from puffer_frames.priors.prior import Secret
+from puffer_frames.priors.prior import IndexArray, Secret
 from puffer_frames.priors.summary import RARE
 from puffer_frames.scales.cautions import (
     MOVED,
@@ -175,10 +175,11 @@ def _measured(plan: TableFit, *, own: bool) -> Iterator[Statement]:
     allowed = f"{rounded_up(plan.allowed_auc, digits=3):g}"
     if plan.unattacked:
         yield say("table-few-attacked", **_unattacked(plan, own=own), allowed=allowed)
+    if plan.unattacked and own:
+        few = ", and that of fewer than two secrets enough rows could be held out" * bool(plan.options.holdout)
+        yield say("table-sizes", **{"whose": "each", "few": ""} if plan.held else {"whose": "the rarest", "few": few})
     if plan.held is None:
         return
-    if plan.unattacked and own:
-        yield say("table-sizes")
     if plan.is_exceeded:
         yield say("table-exceeds")
     elif plan.beyond:
@@ -370,8 +371,8 @@ def _useless(plan: TableFit) -> str:
 
 def _unrelated(plan: TableFit) -> str:
     return (
-        f"MOSTLY LOST BETWEEN {plan.unrelated_words}: in the simulated release less than half of r squared is left, or "
-        "the sign is another one"
+        f"MOSTLY LOST BETWEEN {plan.unrelated_words}: in the simulated release less than half of r squared (of eta "
+        "squared, with labels) is left, or the sign is another one"
     )
 
 
@@ -417,7 +418,8 @@ def _larger_holdout(plan: TableFit, rows: int) -> float | None:
     """
     for share in np.arange(1, 11).tolist():
         held = min(share / 20, MOST_HELD / plan.rows)
-        enough = held * rows - 2 * math.sqrt(held * (1 - held) * rows) >= FEWEST_HELD
+        errors = 2 if share < 10 else 0.85  # no more can be held out than half: of 130 rows this does in 1 of 2 tables
+        enough = held * rows - errors * math.sqrt(held * (1 - held) * rows) >= FEWEST_HELD
         growth = math.sqrt(max(plan.planned / ((1 - held) * plan.rows), 1.0))
         planned = plan.worst_tail * growth <= REFUSED * plan.request.target.epsilon
         if share / 20 > plan.options.holdout and enough and planned:
@@ -574,7 +576,9 @@ class FittedTable(TableFit):
         return {name: seen.strange[name] / len(seen.codes) for name in of}
 
     def findings(self, seen: CodedRows, _: CompleteRows, /) -> list[Finding]:
-        """Rows of each secret, how likely the rows are under the network, and how many have values that it lacks."""
+        """Rows of each secret, how likely the rows are under the network, how far the law of each column has moved,
+        and how many have values that the plan lacks.
+        """
         self.measure(seen)
         numbers = {secret: k for k, secret in enumerate(self.rows_per_secret)}
         groups = np.array([numbers[secret] for secret in seen.secrets])[seen.groups]
@@ -587,7 +591,19 @@ class FittedTable(TableFit):
             if share
         ]
         found = rows_found(", ".join(self.request.secret), self.rows_per_secret, seen.rows_per_secret)
-        return [likely, *found, *other]
+        return [likely, *found, *self._drift(seen, groups), *other]
+
+    def _drift(self, seen: CodedRows, groups: IndexArray) -> Iterator[Finding]:
+        """How far the law of each drawn column given each secret is from the plan's, in its cells; nothing of a plan
+        from a file that lacks it.
+        """
+        for k, counts in enumerate(self.kept.counts.values()):
+            for s, (secret, known) in enumerate(zip(self.rows_per_secret, counts, strict=True)):
+                here = np.bincount(seen.codes[groups == s, k], minlength=len(known))
+                if here.any():
+                    places = np.arange(here.size, dtype=np.float64)
+                    laws = (places, np.array(known)), (places, here)
+                    yield drift_finding(self.names[k], secret, *laws, secrets=len(counts))
 
     def check_asked(self, asked: RowsRequest, /) -> None:
         """Raise ArgumentError for `clip`, `round` and words of `publish`: what may be said is in every certificate."""
