@@ -52,6 +52,7 @@ from puffer_frames.frames.csv_texts import TextRoles, is_code
 from puffer_frames.frames.files import (
     check_writable,
     format_of,
+    index_columns_in,
     level_kinds,
     metadata_in,
     read_rows,
@@ -60,6 +61,7 @@ from puffer_frames.frames.files import (
     write_arrow,
     write_csv,
 )
+from puffer_frames.frames.levels import check_no_index
 from puffer_frames.frames.null_values import ReadCode
 from puffer_frames.frames.table import open_table, small_rows
 from puffer_frames.numbers.presentation import plain as digits
@@ -573,6 +575,9 @@ def _opened(
             source, schema=request.types(), streaming=not memory, roles=roles, dialect=dialect, marks=marks
         )
         known |= {"rows": row_count(frame), "how": "as a stream" if row_count(frame) is None else "in memory"}
+    if roles.public == (REST,):
+        named = (*roles.exact, *roles.plain)
+        check_no_index(index_columns_in(source, [name for name in frame.collect_schema() if name not in named]))
     warn_of_release(metadata_in(source))
     codes = _codes(dialect, frame, roles, marks if format_of(source) == "csv" else None, kept)
     found = with_levels(dict(request.arguments) | ({"null_values": codes} if codes else {}), level_kinds(frame))
