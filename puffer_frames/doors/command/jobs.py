@@ -378,7 +378,9 @@ def audit_files(request: Request, /) -> Outcome:
     text = "; ".join(f"{each['name']}: {each['why']}" for each in failed)
     if format_of(second) == "csv" and "released_schema" not in request.found and "certificate: " in text:
         text += "; a CSV file holds no types: name those of its columns, as --released-schema age=Float64"
+    text = "; ".join([*filter(None, [text]), *(f"not tested: {one}" for one in report.untested)])
     more: dict[str, Any] = {"original": str(first), "released": str(second), "failed": failed}
+    more["not_tested"] = [*report.untested]
     if request.flag("figures"):
         more |= {
             "checks": [_plain_of(each) for each in report.checks],
