@@ -365,7 +365,7 @@ def too_many_levels(
     name: str, /, *, role: str = "public", seen: Sequence[object] = (), hint: str | None = None
 ) -> ArgumentError:
     """The error of too many different levels, some of which were seen; their number is not told."""
-    meant = meant_as(name, seen, many=True)
+    meant = meant_as(name, seen)
     return ArgumentError(
         f"the {role} column {name!r}",
         rule=f"one of at most {MOST_LEVELS} different levels",
