@@ -426,8 +426,8 @@ def _in_steps(name: str, steps: Sequence[tuple[str, str]], /) -> str:
 
 
 _PLAINLY = (
-    " The command reads them as numbers where no --thousands or --decimal says otherwise: leave that out, and write all "
-    "numbers of a file alike."
+    " The command reads them as numbers where no --thousands or --decimal says otherwise: leave that out, and write "
+    "all numbers of a file alike."
 )
 _POINTS, _COMMAS = '--thousands "."', '--decimal ","'
 _BY_HAND = (

@@ -94,8 +94,8 @@ PART = "part-0.parquet"
 """The file of a folder that is written."""
 
 
-def format_of(path: Path, /) -> Format:
-    """By the end of its name; a folder is one of Parquet files.
+def format_of(path: Path, /, *, new: bool = False) -> Format:
+    """By the end of its name; a folder is one of Parquet files. Of a `new` file the error lists what is written alone.
 
     Raises ArgumentError for another end.
     """
@@ -111,7 +111,9 @@ def format_of(path: Path, /) -> Format:
     if found is None:
         raise ArgumentError(
             "the name of a table file",
-            rule="one that ends in " + ", ".join(SUFFIXES) + ", or that of a folder of Parquet files",
+            rule="one that ends in "
+            + ", ".join(end for end, kind in SUFFIXES.items() if not (new and kind in BY_PANDAS))
+            + ", or that of a folder of Parquet files",
             got=repr(path.name),
             hint="Rename the file, or convert it first.",
         )
@@ -190,7 +192,7 @@ def _schema_in(file: Path, kind: Format) -> pa.Schema | None:
 def index_columns_in(path: Path, names: Iterable[str], /) -> list[str]:
     """Those of columns of a file that are the index of a pandas frame."""
     kind = format_of(path)
-    file = next(iter(data_files(path, known=())), path) if kind == "folder" else path
+    file = (data_files(path, known=()) or [path])[0] if kind == "folder" else path
     return index_columns(names, _schema_in(file, kind))
 
 

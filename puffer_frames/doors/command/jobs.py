@@ -420,7 +420,7 @@ def report(request: Request, /) -> Outcome:
     """Write a certificate as a page that may be published with the release, or a plan as one that may not."""
     source, target, overwrite = request.path("file"), request.path("page"), request.flag("overwrite")
     book = request.path_or_none("ledger")
-    inputs = [source, book, *map(request.path_or_none, ("password_file", "config"))]
+    inputs = {"the file": source, "--ledger": book} | _paths(request, "password_file", "config")
     check_places([target], inputs=inputs, overwrite=overwrite)
     found = _plan_in(source, request)
     if found is not None:
@@ -556,9 +556,10 @@ def metrics_of(request: Request, /) -> Path | None:
     """The file for the metrics of a run; raises ArgumentError for a file of something else, and as `check_places`."""
     target: Path | None = request.path_or_none("metrics")
     if target is not None:
-        names = ("original", "released", "certificate", "public_key", "output", "kept_plan")
-        places = [*_inputs(request), *map(request.path_or_none, names)]
-        check_places([target], inputs=[*places, *(beside(one) for one in places if one)], overwrite=True)
+        places = _inputs(request)
+        places |= _paths(request, "original", "released", "certificate", "public_key", "output", "kept_plan")
+        places |= {f"the certificate of {word}": beside(one) for word, one in places.items() if one}
+        check_places([target], inputs=places, overwrite=True, role="--metrics")
         check_metrics(target)
     return target
 
@@ -678,13 +679,21 @@ def _samples(unit: Unit | None, /) -> bool:
     return unit is not None and unit.over == "sample"
 
 
-def _inputs(request: Request) -> list[Path | None]:
-    ledger = request.arguments.get("ledger")
-    names = ("input", "plan", "password_file", "config")
+def _inputs(request: Request) -> dict[str, Path | None]:
+    """The files that are read, by what they are, or their options."""
+    ledger, beliefs = (request.arguments.get(name) for name in ("ledger", "beliefs"))
     book = as_path(ledger, role="the ledger") if isinstance(ledger, str) else None
-    beliefs = request.arguments.get("beliefs")
     tables = [one for one in beliefs if isinstance(one, Path)] if isinstance(beliefs, list) else []
-    return [*map(request.path_or_none, names), book, *tables]
+    found = _paths(request, "input", "plan", "password_file", "config") | {"--ledger": book}
+    return found | {f"--beliefs table:{one}": one for one in tables}
+
+
+def _paths(request: Request, *names: str) -> dict[str, Path | None]:
+    places = {"input": "the table", "kept_plan": "the plan", **{name: f"the {name}" for name in _PLACED}}
+    return {places.get(name, spelled([name])): request.path_or_none(name) for name in names}
+
+
+_PLACED = ("original", "released", "output")
 
 
 def _check_release(arguments: Mapping[str, Any], /, *, by_plan: bool) -> None:

@@ -247,7 +247,9 @@ def check_changed(rows: AuditRows, /) -> AuditCheck:
         found[one] = float((first != second).mean()), told, apart, max(least, (told + apart) / 2)
     worst = max(found, key=lambda one: found[one][0] - found[one][3])
     share, told, apart, limit = found[worst]
-    why = f"{shown(worst)} differs in {share:.2g} of the rows, {told:.2g} by the certificate, {apart:.2g} by chance alone"
+    why = (
+        f"{shown(worst)} differs in {share:.2g} of the rows, {told:.2g} by the certificate, {apart:.2g} by chance alone"
+    )
     return check_within(name, f"{why}; are these the rows that were released?" * (share > limit) or why, share, limit)
 
 
