@@ -82,7 +82,7 @@ def check_no_index(names: Collection[str], /) -> None:
             "public",
             rule="written out where the table has an index of pandas as a column, which pandas does not show as one",
             got=", ".join(map(repr, names)),
-            hint="Name the columns to release in public; or store the table without it: to_parquet(path, index=False).",
+            hint="Name the columns to release in public; or store the table without its index (index=False).",
         )
 
 

@@ -457,7 +457,7 @@ def unlike_integers(floats: FloatArray, dtype: nw.dtypes.DType, /, *, hint: str)
     bits, digits = {"Float16": (" of 16 bits", 11), "Float32": (" of 32 bits", 24)}.get(str(dtype), ("", 53))
     if (np.abs(floats) < 2.0**digits).all():
         return None
-    source = 'where it comes from: of pandas.read_csv with dtype={"column": "string"}.'
+    source = 'where it comes from: of pandas.read_csv with dtype={"column": "string"}; in Excel write it as text.'
     return f"floats{bits} beyond 2**{digits}, which merge integers", f"Read the column as text or as integers {source}"
 
 
