@@ -15,7 +15,7 @@ Result: TypeAlias = Literal["passed", "failed", "not applicable", "information"]
 _SHOWN = 12
 _OF_EPSILON = ("loss at the scale", "epsilon", "advantage", "learned guesser")
 """Checks that hold what was lost against epsilon."""
-_OF_VALUES = ("noise law", "changed values", "shuffle")
+_OF_VALUES = ("noise law", "changed values", "shuffle", "answers")
 """Those that hold released values against the original ones."""
 
 
