@@ -110,7 +110,7 @@ def _utc(value: object) -> str:
     if not isinstance(moment, datetime) or moment.tzinfo is None:
         got = "one without a zone" if isinstance(moment, datetime) else f"another {type(value).__name__}"
         rule = "a datetime with a time zone, or its text in ISO 8601"
-        hint = 'Write datetime.now(timezone.utc), or "2026-01-31T12:00:00Z".'
+        hint = 'Write "2026-01-31T12:00:00Z"; in Python a datetime with a time zone is one, too.'
         raise ArgumentError('about["created"]', rule=rule, got=got, hint=hint)
     try:
         return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"

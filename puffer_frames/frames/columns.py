@@ -312,8 +312,8 @@ _FEWEST, _MOSTLY = 5, 0.9
 def are_written_numbers(texts: Iterable[object], /, *, decimals: bool = False) -> bool:
     """Whether different texts are nearly all numbers, and some of them can only be read as numbers by a person.
 
-    Plain numbers alone are text because somebody wants them to be labels, or else, where `decimals` says so, whole
-    ones; codes with leading zeros are no numbers.
+    Plain numbers alone are not, or where `decimals` says so, plain whole ones: somebody wants them to be labels. Codes
+    with leading zeros are no numbers.
     """
     listed = [text for text in texts if isinstance(text, str)]
     there = [text for text in listed if text.strip() not in MISSING]
@@ -366,19 +366,15 @@ _MIDNIGHT = re.compile(r"\d{4}-\d\d-\d\d[T ]00:00:00")
 """A moment that is a day: of others none is released as a date."""
 
 
-def meant_as(name: str, texts: Sequence[object], /, *, many: bool = False) -> tuple[str, str] | None:
-    """What different texts mean that are hardly labels, "dates" or "numbers", and how to come to these; or None.
-
-    `many`: They are more than labels may be: plain decimals are numbers then.
-    """
+def meant_as(name: str, texts: Sequence[object], /) -> tuple[str, str] | None:
+    """What different texts mean that are hardly labels, "dates" or "numbers", and how to come to these; or None."""
     if form := _date_format(texts):
         cut = any(isinstance(text, str) and re.search(_BEHIND, text) for text in texts)
         in_pandas = f'.str.replace(r"{_BEHIND}", "", regex=True)' * cut
         in_polars = f'.str.replace(r"{_BEHIND}", "")' * cut
-        in_command = (
-            "The command reads dates as 2026-01-31 where no other text is among them: name such texts in --null-"
-        )
-        in_command += "values."
+        in_command = "The command reads dates as 2026-01-31 alone: convert the column before that."
+        if form == _DAYS[0] and not cut:
+            in_command = "The command reads them where no other text is among them: name such texts in --null-values."
         if all(_MIDNIGHT.fullmatch(text) for text in texts if isinstance(text, str)):
             in_command = f"The command reads them with --schema {name}=Datetime."
         return "dates", (
@@ -388,7 +384,7 @@ def meant_as(name: str, texts: Sequence[object], /, *, many: bool = False) -> tu
         )
     if are_written_numbers(texts):
         return "numbers", from_text(name, texts)
-    return ("numbers", _in_steps(name, ())) if many and are_written_numbers(texts, decimals=True) else None
+    return ("numbers", _in_steps(name, ()) + _PLAINLY) if are_written_numbers(texts, decimals=True) else None
 
 
 def merging(name: str, /) -> str:
@@ -453,6 +449,10 @@ def _in_steps(name: str, steps: Sequence[tuple[str, str]], /) -> str:
     )
 
 
+_PLAINLY = (
+    " The command reads them as numbers where no --thousands or --decimal says otherwise: leave that out, and write "
+    "all numbers of a file alike."
+)
 _POINTS, _COMMAS = '--thousands "."', '--decimal ","'
 _BY_HAND = (
     "Convert the text to numbers first. It is written in several ways, as with points and commas for the same, or in "

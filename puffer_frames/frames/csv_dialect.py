@@ -35,6 +35,10 @@ SEPARATORS = {
     ",": 'Say --separator ",".',
 }
 """Marks that a file may have between its fields, and how to say so."""
+_SAVED = (
+    "Take the file as it was released: another program has saved this one, and may have changed its values. A release "
+    "has commas between its fields, and decimal points."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,15 +74,12 @@ class Dialect:
             if len(value) != 1 or not fits:
                 rule = "one character, such as ; or tab" if marks is None else f"one of {' '.join(marks[:3])}"
                 raise ArgumentError(name, rule=rule, got="another text", hint="Leave it out for the usual one.")
-        quoted = self.thousands == "."  # decimal commas are then in fields between quotation marks, if anywhere
+        quoted = self.thousands == "." or self.is_given  # decimal commas are in fields between quotation marks
         if self.decimal == self.thousands or (self.decimal == self.separator and not quoted):
-            other = "separator" if self.decimal == self.separator else "thousands"
-            raise ArgumentError(
-                "decimal",
-                rule=f"another mark than {other}",
-                got="the same",
-                hint=f"Say --{other}, too: the file has two.",
-            )
+            other = "thousands" if self.decimal == self.thousands else "separator"
+            hint = 'Say --separator, too; --separator "," where such numbers stand between quotation marks.'
+            hint = hint if other == "separator" else "Say another one for --thousands, or leave it out."
+            raise ArgumentError("decimal", rule=f"another mark than {other}", got="the same", hint=hint)
         try:
             "".encode(self.encoding)  # rot13 and hex are no encodings of texts
         except (LookupError, ValueError):
@@ -132,11 +133,11 @@ class Dialect:
         finally:
             csv.field_size_limit(usual)
 
-    def for_file(self, path: Path, /, *, names: Collection[str]) -> Dialect:
+    def for_file(self, path: Path, /, *, names: Collection[str], released: bool) -> Dialect:
         """With the only mark between the names of the first line, where no separator was given and rows confirm it.
 
-        A first line that is one of `names` as a whole is that name. Warns SuspectValuesWarning of what is assumed;
-        raises UnicodeError.
+        A first line that is one of `names` as a whole is that name. Warns SuspectValuesWarning of what is assumed, for
+        a release with another hint: no option is of its marks. Raises UnicodeError.
         """
         line = next((line for line in self.lines(path) if line.strip("\r\n")), "").strip("\r\n")
         plain = re.sub(r'"[^"]*"', "", line)
@@ -148,7 +149,8 @@ class Dialect:
             lengths = [len(row) for _, row in islice(found.rows(path), FIRST) if row]
             if len(lengths) > 1 and len(set(lengths)) == 1:
                 told = f"has no comma between its names, and is read with {marks[0]!r} between its fields"
-                warn(SuspectValuesWarning(f"the input {path.name!r}", told, hint=SEPARATORS[marks[0]]))
+                hint = _SAVED if released else SEPARATORS[marks[0]]
+                warn(SuspectValuesWarning(f"the input {path.name!r}", told, hint=hint))
                 return found
         return self
 

@@ -88,7 +88,8 @@ def read_csv(
     escaped = {name: name.replace('"', '""') for name in types}  # as Polars has it in a line of names
     parsed = {escaped[name]: dtype.base_type() for name, dtype in types.items() if not _is_read_here(dtype)}
     try:
-        dialect = dialect.for_file(path, names={*roles.exact, *roles.public, *roles.plain, *types})
+        meant, released = {*roles.exact, *roles.public, *roles.plain, *types}, roles.released or roles == AS_THEY_ARE
+        dialect = dialect.for_file(path, names=meant, released=released)
         first = _names(path, dialect)
         source = dialect.source(path)
         table = pl.read_csv(

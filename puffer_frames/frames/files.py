@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import os
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
 from importlib import import_module
@@ -25,9 +25,10 @@ import pyarrow.parquet as pq
 
 from puffer_frames.errors import ArgumentError, FileTakenError, PufferError, TableFileError
 from puffer_frames.frames.arrow import DIGITS, check_types
-from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.columns import LARGEST_INTEGER, NativeFrame
 from puffer_frames.frames.csv_dialect import AS_USUAL, PACKED, Dialect
 from puffer_frames.frames.csv_texts import AS_THEY_ARE, TextRoles, check_names_of, read_csv
+from puffer_frames.frames.levels import index_columns
 from puffer_frames.frames.stamps.parquet import (
     as_file_metadata,
     data_files,
@@ -93,8 +94,8 @@ PART = "part-0.parquet"
 """The file of a folder that is written."""
 
 
-def format_of(path: Path, /) -> Format:
-    """By the end of its name; a folder is one of Parquet files.
+def format_of(path: Path, /, *, new: bool = False) -> Format:
+    """By the end of its name; a folder is one of Parquet files. Of a `new` file the error lists what is written alone.
 
     Raises ArgumentError for another end.
     """
@@ -110,7 +111,9 @@ def format_of(path: Path, /) -> Format:
     if found is None:
         raise ArgumentError(
             "the name of a table file",
-            rule="one that ends in " + ", ".join(SUFFIXES) + ", or that of a folder of Parquet files",
+            rule="one that ends in "
+            + ", ".join(end for end, kind in SUFFIXES.items() if not (new and kind in BY_PANDAS))
+            + ", or that of a folder of Parquet files",
             got=repr(path.name),
             hint="Rename the file, or convert it first.",
         )
@@ -167,18 +170,30 @@ def _check_names(file: Path, kind: Format) -> None:
     And ArgumentTypeError for a type that it does not read either.
     """
     _readable(file)
+    schema = _schema_in(file, kind)
+    if schema is not None:
+        check_names_of(file.name, schema.names)
+        check_types(schema, digits=0 if kind == "arrow" else DIGITS)
+
+
+def _schema_in(file: Path, kind: Format) -> pa.Schema | None:
+    """That of a Parquet or Arrow file; None for another one, and where it cannot be read, which is said later."""
+    if kind == "csv" or kind in BY_PANDAS:
+        return None
     try:
-        if kind == "csv" or kind in BY_PANDAS:
-            return
-        if kind == "arrow":
-            with pa.memory_map(str(file)) as source:
-                schema = pa.ipc.open_file(source).schema
-        else:
-            schema = pq.read_schema(file)
-    except (pa.ArrowException, OSError, ValueError):  # what is wrong is said when it is read
-        return
-    check_names_of(file.name, schema.names)
-    check_types(schema, digits=0 if kind == "arrow" else DIGITS)
+        if kind != "arrow":
+            return pq.read_schema(file)
+        with pa.memory_map(str(file)) as source:
+            return pa.ipc.open_file(source).schema
+    except (pa.ArrowException, OSError, ValueError):
+        return None
+
+
+def index_columns_in(path: Path, names: Iterable[str], /) -> list[str]:
+    """Those of columns of a file that are the index of a pandas frame."""
+    kind = format_of(path)
+    file = (data_files(path, known=()) or [path])[0] if kind == "folder" else path
+    return index_columns(names, _schema_in(file, kind))
 
 
 def _partitions(files: list[Path], folder: Path) -> dict[str, pl.DataType]:
@@ -250,6 +265,8 @@ def _by_pandas(path: Path, kind: Format) -> pl.DataFrame:
             raise _several_types(str(name), "whole numbers beyond 64 bits") from None
         except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError):
             raise _several_types(str(name)) from None
+        if found.dtype.is_integer() and not found.cast(pl.Float64).abs().lt(LARGEST_INTEGER).all():
+            columns[str(name)] = found.cast(pl.Float64)  # as the file has them: 2**53 may have been 2**53 + 1
         if kind != "Excel" and found.dtype == pl.String:  # SPSS and Stata have no other mark for a missing text
             columns[str(name)] = found.set(found == "", None)
     return pl.DataFrame(columns)

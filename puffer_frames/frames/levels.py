@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from puffer_frames.numbers.records import parsed
 
 FIRST = "__index_level_0__"
 """Name of an index of one level without a name."""
+_NUMBERED = re.compile(r"__index_level_\d+__")
 
 
 def is_trivial(index: Any, /) -> bool:
@@ -58,6 +61,29 @@ def are_labels(entries: pl.Series, /, *, rows: int) -> bool:
 def are_in_place(entries: pl.Series, /) -> bool:
     """Whether a column is 0, 1, ..., n - 1."""
     return not entries.null_count() and np.array_equal(entries.to_numpy(), np.arange(len(entries)))
+
+
+def index_columns(names: Iterable[str], source: Any, /) -> list[str]:
+    """The columns that are levels of an index: by their names, and by what pandas left in a table or schema of PyArrow.
+
+    Metadata that are not as pandas writes them say nothing.
+    """
+    levels: list[Any] = []
+    if isinstance(source, (pa.Table, pa.Schema)):
+        with suppress(ValueError, TypeError, AttributeError):
+            levels = [*_held(source)]
+    return [name for name in names if name in levels or _NUMBERED.fullmatch(name)]
+
+
+def check_no_index(names: Collection[str], /) -> None:
+    """Raise ArgumentError for columns that pandas shows as an index, and that nobody has named."""
+    if names:
+        raise ArgumentError(
+            "public",
+            rule="written out where the table has an index of pandas as a column, which pandas does not show as one",
+            got=", ".join(map(repr, names)),
+            hint="Name the columns to release in public; or store the table without its index (index=False).",
+        )
 
 
 def with_ranges(table: Any, /, *, known: Collection[str]) -> Any:
@@ -106,8 +132,7 @@ def _are_labels(values: NDArray[Any], rows: int) -> bool:
 def _ranges(table: Any) -> Iterator[tuple[str, NDArray[np.int64]]]:
     """The ranges that pandas left in the metadata of a table, by name; raises ArgumentError for unclear metadata."""
     try:
-        levels = parsed((table.schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
-        ranges = [level for level in levels if isinstance(level, dict) and level.get("kind") == "range"]
+        ranges = [level for level in _held(table.schema) if isinstance(level, dict) and level.get("kind") == "range"]
         found = [(level["name"], range(level["start"], level["stop"], level["step"])) for level in ranges]
     except (ValueError, TypeError, KeyError, AttributeError):
         raise ArgumentError(
@@ -120,6 +145,12 @@ def _ranges(table: Any) -> Iterator[tuple[str, NDArray[np.int64]]]:
         # a range of another length: the table has lost rows, and with them this index
         if labels[: table.num_rows] == labels and len(labels[: table.num_rows]) == table.num_rows:
             yield FIRST if name is None else str(name), np.arange(labels.start, labels.stop, labels.step)
+
+
+def _held(source: Any) -> Any:
+    """What pandas says of the levels of an index in a table or schema."""
+    found = (source.schema if isinstance(source, pa.Table) else source).metadata or {}
+    return parsed(found.get(b"pandas", b"{}")).get("index_columns", [])
 
 
 def _numbered(k: int) -> str:

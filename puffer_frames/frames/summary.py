@@ -365,7 +365,7 @@ def too_many_levels(
     name: str, /, *, role: str = "public", seen: Sequence[object] = (), hint: str | None = None
 ) -> ArgumentError:
     """The error of too many different levels, some of which were seen; their number is not told."""
-    meant = meant_as(name, seen, many=True)
+    meant = meant_as(name, seen)
     return ArgumentError(
         f"the {role} column {name!r}",
         rule=f"one of at most {MOST_LEVELS} different levels",
@@ -457,7 +457,7 @@ def unlike_integers(floats: FloatArray, dtype: nw.dtypes.DType, /, *, hint: str)
     bits, digits = {"Float16": (" of 16 bits", 11), "Float32": (" of 32 bits", 24)}.get(str(dtype), ("", 53))
     if (np.abs(floats) < 2.0**digits).all():
         return None
-    source = 'where it comes from: of pandas.read_csv with dtype={"column": "string"}.'
+    source = 'where it comes from: of pandas.read_csv with dtype={"column": "string"}; in Excel write it as text.'
     return f"floats{bits} beyond 2**{digits}, which merge integers", f"Read the column as text or as integers {source}"
 
 

@@ -40,8 +40,8 @@ def noise_family(noise: NoiseArgument, /, *, role: str = "noise") -> NoiseFamily
         known = ", ".join(f'"{word}"' for word in WORDS)
         raise ArgumentError(
             role,
-            rule=f"{known} or a noise such as Stable(alpha=1.7)",
+            rule=f"{known} or a noise such as puffer_frames.Stable(alpha=1.7)",
             got=repr(noise) if isinstance(noise, str) else f"a {type(noise).__name__}",
-            hint='Leave it out for "laplace"; import Stable from puffer_frames.',
+            hint='Leave it out for "laplace".',
         )
     return WORDS[noise]

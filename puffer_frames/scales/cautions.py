@@ -110,7 +110,7 @@ def warn_of_marks(rows_per_secret: Mapping[Secret, int], /) -> None:
             "the secret",
             "holds text that may stand for a missing value: "
             + ", ".join(f"{mark!r} in {rows_text(rows)}" for mark, rows in marks.items()),
-            hint=f"Say null_values={{secret: {list(marks)!r}}} (the command: --null-values) to read them as nulls, "
+            hint=f"Say null_values={{secret: {list(marks)!r}}} to read them as nulls, "
             'and nulls="drop" to leave those rows out. If they are values like any other, ignore this.',
         )
 

@@ -15,6 +15,7 @@ from puffer_frames.certificates.about import About, check_about, today
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError, CallError, short_traceback
 from puffer_frames.frames.columns import REST, Name, NativeFrame, Typed, as_names, selected
+from puffer_frames.frames.levels import check_no_index, index_columns
 from puffer_frames.frames.null_values import NullValuesArgument
 from puffer_frames.mechanisms.arguments import (
     BeliefArgument,
@@ -324,6 +325,8 @@ def with_names(arguments: Arguments, frame: NativeFrame, labels: Sequence[Name],
         elif public == REST and len(_rest(arguments, labels, asked | {"row_id": layout.row_id, "public": ()})) > 1:
             rule, hint = "clear which columns it means", f"Name all of them, or write public=[{REST!r}] for this one."
             raise ArgumentError("public", rule=rule, got=f"{REST!r}, a column of the frame beside others", hint=hint)
+    if asked["public"] is not arguments.public:  # the rest, or a selection
+        check_no_index(index_columns(as_names(asked["public"], labels, role="public"), frame))
     kept: dict[str, Any] = {"layout": replace(layout, keep=asked.pop("keep"))}
     return replace(arguments, **asked, **(kept if hasattr(arguments, "layout") else {}))
 

@@ -31,6 +31,21 @@ def test_raw_values_fail():
     assert "pairs" not in found
 
 
+def test_what_no_check_can_test_is_said():
+    """Rows of other people passed beside a whole table, and nothing was said of what was not tested."""
+    pl.read_csv("in.csv").with_columns(pl.all().shuffle(seed=3)).write_csv("other.csv")
+    asked = ("--secret", "race", "--epsilon", "1")
+    assert run("release", "in.csv", "all.csv", *asked, "--mechanism", "sequential").code == 0
+    assert run("release", "in.csv", "channel.csv", *asked, "--public", "region").code == 0
+    loss = "not tested: epsilon: the certificate says nothing"
+    done = run("audit", "in.csv", "all.csv")
+    assert (done.code, done.out.startswith(f"all.csv: passed; {loss}")) == (0, True), done.out
+    other = run("audit", "other.csv", "all.csv", "--json").found
+    assert [each["name"] for each in other["failed"]] == ["changed values"]
+    done = run("audit", "other.csv", "channel.csv")
+    assert (done.code, "passed; not tested: whether these are the released rows" in done.out) == (0, True), done.out
+
+
 def test_figures_are_printed_where_they_are_asked_for():
     run("release", "in.parquet", "out.parquet", *ASKED)
     assert "guessers" in run("audit", "in.parquet", "out.parquet", "--figures").out

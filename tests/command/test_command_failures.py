@@ -35,6 +35,7 @@ from puffer_frames.verbs.ledgers import locked_lines
 
 MAIN = "import sys\nfrom puffer_frames.doors.command.main import main\nsys.exit(main())"
 RELEASE = ("release", "in.parquet", "out.parquet")
+ABOUT = ("--about", "dataset=people")
 SPENDING = ("--ledger", "l.jsonl", "--limit", "1", "--about", "dataset=people")
 """Beside an epsilon of 1: one release, and no more."""
 NAMED = ("--ledger", "l.jsonl", "--about", "dataset=people")
@@ -87,6 +88,18 @@ FAILURES = [
     (["release", "in.parquet", "in.csv", *ASKED], 3, "FileTakenError", "--overwrite"),
     (["release", "in.parquet", "parts/", *ASKED], 3, "FileTakenError", "holds something"),
     (["release", "in.parquet", "out.xlsx", *ASKED], 2, "ArgumentError", ".parquet"),
+    (["release", "in.parquet", "out.txt", *ASKED], 2, "ArgumentError", ".ipc, or that of a folder"),
+    ([*RELEASE, *ASKED, "--ledger", "out.parquet", *ABOUT], 2, "ArgumentError", "an input, that of --ledger"),
+    (
+        [*RELEASE, *ASKED, "--ledger", "l.jsonl", *ABOUT, "--metrics", "l.jsonl"],
+        2,
+        "ArgumentError",
+        "--metrics must be another file than every input and output; got the path of --ledger",
+    ),
+    ([*RELEASE, *ASKED, "--ledger", "in.csv", *ABOUT], 3, "LedgerNotFoundError", "another file: its first line"),
+    ([*RELEASE, *ASKED, "--mechanism", "foo"], 2, "ArgumentError", "auto, noise, remap, channel, sequential"),
+    ([*RELEASE, *ASKED, "--beliefs", "foo"], 2, "ArgumentError", "--beliefs must be one of fitted, empirical"),
+    ([*RELEASE, *ASKED, "--noise", "stable"], 2, "ArgumentError", "a noise such as stable:1.7"),
     (["release", "in.parquet", "a\0b.csv", *ASKED], 2, "ArgumentError", "the path of a file"),
     (["release", "no.parquet", "out.parquet", *ASKED], 3, "FileNotFoundError", "no.parquet"),
     (["release", "in.parquet", "no/out.parquet", *ASKED], 3, "FileNotFoundError", "'no'"),

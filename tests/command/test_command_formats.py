@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from command_line import ends, run
 from csv_tables import ASKED, ROWS, read, table, write
+from pyarrow.feather import write_feather
 
 from puffer_frames.errors import ArgumentError, TableFileError
 from puffer_frames.frames import files
@@ -118,3 +119,20 @@ def test_no_csv_file_holds_lists(tmp_path):
         assert [path.name for path in tmp_path.iterdir()] == ["in.arrow"]
     assert run("release", "in.arrow", "out.arrow", "--secret", "sex", "--public", "a", "--epsilon", "1").code == 0
     assert pl.read_ipc("out.arrow").schema["a"] == pl.List(pl.Int64)
+
+
+@pytest.mark.parametrize(("index", "level"), [(None, "__index_level_0__"), ("person", "person")])
+def test_an_index_that_pandas_has_stored_is_no_column_to_release(index, level):
+    own = table().sample(frac=1, random_state=0).rename_axis(index)
+    own.to_parquet("in.parquet")
+    write_feather(pa.Table.from_pandas(own), "in.arrow")
+    Path("in").mkdir()
+    own.to_parquet("in/a.parquet")
+    for name in ("in.parquet", "in.arrow", "in"):
+        for verb in (("release", name, "out.csv"), ("compare", name)):
+            ends(run(*verb, "--secret", "sex", "--epsilon", "1"), 2, "an index of pandas", repr(level), "index=False")
+    assert run("release", "in.parquet", "out.csv", "--secret", "sex", "--public", "age", "--epsilon", "1").code == 0
+    unit = ("--unit", level, "--unit-rows", "independent")
+    assert run("release", "in.parquet", "unit.csv", "--secret", "sex", *unit, "--epsilon", "1").code == 0
+    own.to_parquet("in.parquet", index=False)
+    assert run("release", "in.parquet", "all.csv", "--secret", "sex", "--epsilon", "1").code == 0

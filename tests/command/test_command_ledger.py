@@ -81,7 +81,7 @@ def test_an_entry_is_withdrawn_and_the_file_checked(folder):
         (["check", "l.jsonl", "--limit", "1"], 2, "given with total"),
         (["total", "l.jsonl", "--limit-delta", "1e-6"], 2, "limit"),
         (["list", "l.jsonl", "--dataset", "other"], 2, "one of the data sets"),
-        (["check", "in.parquet"], 1, "no entry"),
+        (["check", "in.parquet"], 3, "another file: its first line is no entry"),
     ],
 )
 def test_what_cannot_be(folder, words, code, said):

@@ -246,7 +246,29 @@ def test_a_release_of_a_release_is_warned_about(folder):
         ("the column 'epsilon=1' says nulls=\"drop\".", "the column 'epsilon=1' says --nulls drop."),
         ("or leave Noise(remap=True) out", "or leave --mechanism remap out"),
         ('Noise(theorem="bounded") and allow_drift=True', "--theorem bounded and --allow-drift"),
-        *[(same, same) for same in ('Write domain={"x": (0, 100)}.', "f(x, allow_drift=True)", "with reader_cap=None")],
+        ('Write domain={"x": (0, 100)}.', "Write --domain x=0:100."),
+        ('domain={column: ["a", "b"]}, given=\'job\'', "--domain COLUMN=a,b, --given job"),
+        ("null_values={'far': code}", "--null-values far=CODE"),
+        (
+            "null_values={secret: ['?', 'NA', -9]}",
+            "--null-values 'SECRET=?' --null-values SECRET=NA --null-values SECRET=-9",
+        ),
+        ('about={"dataset": "survey of 2026"}', "--about 'dataset=survey of 2026'"),
+        ('Say about={"dataset": ...} when', "Say --about dataset=... when"),
+        ("side by side with puffer_frames.compare.", "side by side with puffer compare."),
+        ("or a noise such as puffer_frames.Stable(alpha=1.7)", "or a noise such as stable:1.7"),
+        ("say Contamination(0.02), Bootstrap()", "say contamination:0.02, bootstrap"),
+        ("say puffer_frames.Ledger('a.jsonl').withdraw('b-1').", "say puffer ledger withdraw a.jsonl b-1."),
+        ("say Layout(clip={'age': [0, 9]}) or public=['a', 'b'].", "say --clip age=0,9 or --public a,b."),
+        *[
+            (same, same)
+            for same in (
+                'given=Strata("site", merge=True)',
+                "puffer_frames.compare(frame)",
+                "f(x, allow_drift=True)",
+                "with reader_cap=None",
+            )
+        ],
         *[(same, same) for same in ('Strata("site", merge=True)', "frame.drop(columns=1, axis=2)", "Layout(index=1)")],
         *[(same, same) for same in ("the columns 'a', 'unit=2', \"it's\"", 'Noise("gaussian", remap=True)')],
     ],

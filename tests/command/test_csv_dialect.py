@@ -74,6 +74,8 @@ def test_the_only_mark_between_the_names_is_the_separator(mark):
     pd.read_csv("out.csv", dtype=str).to_csv("out.csv", index=False, sep=mark)
     verified = run("verify", "out.csv")
     assert (verified.out.split(": ")[1].startswith("unsigned"), told in verified.err) == (True, True)
+    for done in (verified, run("audit", "in.csv", "out.csv")):  # neither has an option for marks of a release
+        assert ("Take the file as it was released" in done.err, "Say --separator" in done.err) == (True, False)
     labels = run("release", "other.csv", "labels.csv", *words[:2], "--public", "pay", *words[4:])
     assert ("holds text that looks like numbers" in labels.err, labels.err.count('--decimal ","')) == (
         True,
@@ -124,6 +126,23 @@ def test_a_point_is_no_decimal_mark_beside_a_decimal_comma():
                 Path("in.csv"), schema={}, streaming=False, roles=TextRoles(public=("pay",)), dialect=dialect
             )
         assert found["pay"].to_list() == (read_as or texts_)
+
+
+def test_decimal_commas_between_quotation_marks():
+    """The hint was to say --separator, and with it the same hint came again."""
+    table(pay=[f"{k},5" for k in np.random.default_rng(0).integers(9, size=ROWS)]).to_csv("in.csv", index=False)
+    words = ("release", "in.csv", "out.csv", "--secret", "sex", "--public", "pay", "--epsilon", "1", "--decimal", ",")
+    ends(run(*words), 2, 'Say --separator, too; --separator "," where such numbers stand between quotation marks.')
+    assert run(*words, "--separator", ",").code == 0
+    assert abs(texts("out.csv")["pay"].astype(float).mean() - 4.5) < 3
+    Path("in.csv").write_text(Path("in.csv").read_text().replace('"', ""))
+    ends(run(*words, "--separator", ",", "--overwrite"), 3, "fields")
+
+
+def test_decimals_that_another_mark_makes_labels_are_warned_of():
+    table(pay=[f"0.{k % 9}" for k in range(ROWS)]).to_csv("in.csv", index=False, sep=";")
+    words = ("release", "in.csv", "out.csv", "--secret", "sex", "--public", "pay", "--epsilon", "1", "--separator", ";")
+    ends(run(*words, "--thousands", "."), 0, "holds text that looks like numbers", "no --thousands or --decimal")
 
 
 @pytest.mark.parametrize("mark", ".,")

@@ -219,6 +219,23 @@ def test_entries_of_excel_of_several_types_are_refused(tmp_path, cells):
         read_rows(tmp_path / "in.xlsx", schema={}, streaming=False)
 
 
+@pytest.mark.parametrize("form", ["Parquet", "Excel", "SPSS", "Stata"])
+@pytest.mark.parametrize("role", ["secret", "given", "unit"])
+def test_codes_that_floats_merge_are_refused(tmp_path, monkeypatch, form, role):
+    """Excel, SPSS and Stata hold floats: 2**53 may have been 2**53 + 1."""
+    monkeypatch.chdir(tmp_path)
+    name, write, _, _ = FORMATS[form]
+    more = {"secret": (), "given": ("--secret", "sex"), "unit": ("--secret", "sex", "--unit-rows", "independent")}
+    words = ("--" + role, "code", *more[role], "--public", "age", "--epsilon", "1", "--nulls", "drop", "--overwrite")
+    no_integers = (form, role) == ("Parquet", "unit")  # floats are none
+    for least, refused in ((2.0**53 - 2, False), (2.0**53 - 1, True)):
+        codes, sexes = [least, least + 1, None] * (ROWS // 3), ["f", "m", "f"] * (ROWS // 3)
+        write(name, {"code": codes, "sex": sexes, "age": [k % 7 + 9.5 * (k % 3) for k in range(ROWS)]})
+        found = run("release", name, "out.csv", *words)
+        assert found.code == (4 if refused or no_integers else 0), found.err
+        assert ("beyond 2**53" in found.err) == (refused and not no_integers)
+
+
 @pytest.mark.parametrize(
     ("codes", "labels", "missing", "found"),
     [

@@ -1,8 +1,10 @@
 """A pandas index is released only where it is asked for, and then it is a column of the release."""
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
+import polars.selectors as cs
 import pyarrow.parquet as pq
 import pytest
 from conftest import build_frame
@@ -64,6 +66,31 @@ STEPS = {
     "three times": lambda f: pd.concat([f, f, f.head(20)]),
     "by a kept column": lambda f: f.groupby("note").mean(),
 }
+
+
+READERS = {
+    "Polars": pl.read_parquet,
+    "a plan of Polars": pl.scan_parquet,
+    "PyArrow": pq.read_table,
+    "DuckDB": lambda path: duckdb.read_parquet(str(path)),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_an_index_that_pandas_has_stored_is_released_only_by_name(people, tmp_path, reader):
+    frame, path = pd.DataFrame(people).drop(columns="note"), tmp_path / "people.parquet"
+    asked = {"public": "rest", "layout": None}
+    for name, known in ((None, True), ("person", reader == "PyArrow")):
+        frame.sample(frac=1, random_state=1).rename_axis(name).to_parquet(path)
+        found = READERS[reader](path)
+        if known:
+            with pytest.raises(ArgumentError, match=f"an index of pandas as a column.*{name or '__index_level_0__'}"):
+                release(found, **asked)
+        else:
+            release(found, **asked)
+        release(found, public=["score", name or "__index_level_0__"], layout=None)
+    with pytest.raises(ArgumentError, match="public must be written out"):
+        release(pl.DataFrame(people).with_row_index("__index_level_1__"), **asked | {"public": cs.numeric()})
 
 
 @PANDAS

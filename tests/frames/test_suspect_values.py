@@ -92,11 +92,18 @@ def test_text_that_looks_like_dates(odd, form):
     in_polars = pl.DataFrame({"x": texts}).select(eval(re.search(r"in Polars (.*\))[;,]", found)[1], {"pl": pl}))
     assert in_polars["x"].to_list() == [None if day is pd.NaT else day.date() for day in days]
     assert not met(frame.assign(x=days), secret="sex", public="x", nulls="drop")
+    read = form == "2026-01-{:02d}"
+    assert ("name such texts in --null-values" in found, "dates as 2026-01-31 alone" in found) == (read, not read)
 
 
 @pytest.mark.parametrize("texts", LABELS.values(), ids=LABELS)
 def test_text_that_is_labels(texts):
     assert not met(pd.DataFrame({"sex": SEX, "x": texts}), secret="sex", public="x")
+
+
+def test_plain_decimals_are_hardly_labels():
+    (found,) = met(pd.DataFrame({"sex": SEX, "x": [f"{a}.5" for a in AGE]}), secret="sex", public="x")
+    assert "holds text that looks like numbers" in found
 
 
 def test_domains_that_leave_out_a_code_and_codes_in_cells():

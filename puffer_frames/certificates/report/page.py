@@ -122,7 +122,9 @@ def releases_of(certificate: Fields, ledger: Any, /) -> list[Any]:
             "ledger",
             rule="one with releases of the data set that the certificate names",
             got="one without" if certificate.dataset else "a certificate that names no data set",
-            hint='Say about={"dataset": ...} when you release.',
+            hint="Name the ledger of this data set."
+            if certificate.dataset
+            else 'Say about={"dataset": ...} when you release.',
         )
     listed = entries[-MOST_RELEASES:]
     rows = [(entry.time, *_of_entry(entry.certificate), entry.state) for entry in listed]

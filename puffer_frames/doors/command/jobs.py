@@ -52,6 +52,7 @@ from puffer_frames.frames.csv_texts import TextRoles, is_code
 from puffer_frames.frames.files import (
     check_writable,
     format_of,
+    index_columns_in,
     level_kinds,
     metadata_in,
     read_rows,
@@ -60,6 +61,7 @@ from puffer_frames.frames.files import (
     write_arrow,
     write_csv,
 )
+from puffer_frames.frames.levels import check_no_index
 from puffer_frames.frames.null_values import ReadCode
 from puffer_frames.frames.table import open_table, small_rows
 from puffer_frames.numbers.presentation import plain as digits
@@ -376,7 +378,9 @@ def audit_files(request: Request, /) -> Outcome:
     text = "; ".join(f"{each['name']}: {each['why']}" for each in failed)
     if format_of(second) == "csv" and "released_schema" not in request.found and "certificate: " in text:
         text += "; a CSV file holds no types: name those of its columns, as --released-schema age=Float64"
+    text = "; ".join([*filter(None, [text]), *(f"not tested: {one}" for one in report.untested)])
     more: dict[str, Any] = {"original": str(first), "released": str(second), "failed": failed}
+    more["not_tested"] = [*report.untested]
     if request.flag("figures"):
         more |= {
             "checks": [asdict(each) for each in report.checks],
@@ -411,7 +415,7 @@ def report(request: Request, /) -> Outcome:
     """Write a certificate as a page that may be published with the release, or a plan as one that may not."""
     source, target, overwrite = request.path("file"), request.path("page"), request.flag("overwrite")
     book = request.path_or_none("ledger")
-    inputs = [source, book, *map(request.path_or_none, ("password_file", "config"))]
+    inputs = {"the file": source, "--ledger": book} | _paths(request, "password_file", "config")
     check_places([target], inputs=inputs, overwrite=overwrite)
     found = _plan_in(source, request)
     if found is not None:
@@ -547,9 +551,10 @@ def metrics_of(request: Request, /) -> Path | None:
     """The file for the metrics of a run; raises ArgumentError for a file of something else, and as `check_places`."""
     target: Path | None = request.path_or_none("metrics")
     if target is not None:
-        names = ("original", "released", "certificate", "public_key", "output", "kept_plan")
-        places = [*_inputs(request), *map(request.path_or_none, names)]
-        check_places([target], inputs=[*places, *(beside(one) for one in places if one)], overwrite=True)
+        places = _inputs(request)
+        places |= _paths(request, "original", "released", "certificate", "public_key", "output", "kept_plan")
+        places |= {f"the certificate of {word}": beside(one) for word, one in places.items() if one}
+        check_places([target], inputs=places, overwrite=True, role="--metrics")
         check_metrics(target)
     return target
 
@@ -568,6 +573,9 @@ def _opened(
             source, schema=request.types(), streaming=not memory, roles=roles, dialect=dialect, marks=marks
         )
         known |= {"rows": row_count(frame), "how": "as a stream" if row_count(frame) is None else "in memory"}
+    if roles.public == (REST,):
+        named = (*roles.exact, *roles.plain)
+        check_no_index(index_columns_in(source, [name for name in frame.collect_schema() if name not in named]))
     warn_of_release(metadata_in(source))
     codes = _codes(dialect, frame, roles, marks if format_of(source) == "csv" else None, kept)
     found = with_levels(dict(request.arguments) | ({"null_values": codes} if codes else {}), level_kinds(frame))
@@ -666,13 +674,21 @@ def _samples(unit: Unit | None, /) -> bool:
     return unit is not None and unit.over == "sample"
 
 
-def _inputs(request: Request) -> list[Path | None]:
-    ledger = request.arguments.get("ledger")
-    names = ("input", "plan", "password_file", "config")
+def _inputs(request: Request) -> dict[str, Path | None]:
+    """The files that are read, by what they are, or their options."""
+    ledger, beliefs = (request.arguments.get(name) for name in ("ledger", "beliefs"))
     book = as_path(ledger, role="the ledger") if isinstance(ledger, str) else None
-    beliefs = request.arguments.get("beliefs")
     tables = [one for one in beliefs if isinstance(one, Path)] if isinstance(beliefs, list) else []
-    return [*map(request.path_or_none, names), book, *tables]
+    found = _paths(request, "input", "plan", "password_file", "config") | {"--ledger": book}
+    return found | {f"--beliefs table:{one}": one for one in tables}
+
+
+def _paths(request: Request, *names: str) -> dict[str, Path | None]:
+    places = {"input": "the table", "kept_plan": "the plan", **{name: f"the {name}" for name in _PLACED}}
+    return {places.get(name, spelled([name])): request.path_or_none(name) for name in names}
+
+
+_PLACED = ("original", "released", "output")
 
 
 def _check_release(arguments: Mapping[str, Any], /, *, by_plan: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -33,6 +34,8 @@ _BELIEFS: Mapping[str, tuple[Callable[..., Any], str, Callable[[str], Any]]] = {
     "bootstrap": (Bootstrap, "resamples", int),
 }
 """Beliefs with a number after a colon: what makes them, of which parameter, of which type."""
+_MECHANISMS = ("noise", "remap", "channel", "sequential")
+_BELIEF_WORDS = ("fitted", "empirical", "only", *_BELIEFS)
 _TRUTH = {"true": True, "false": False}
 
 
@@ -47,6 +50,18 @@ def word(text: str, /, *, name: str) -> str:
     """As it is: whatever takes the argument checks it."""
     del name
     return text
+
+
+def one_of(*words: str) -> Callable[..., str]:
+    """A reader of one of these words, whose error has them as they are written here."""
+
+    def read(text: str, /, *, name: str) -> str:
+        if text in words:
+            return text
+        rule, hint = "one of " + ", ".join(words), "Leave it out, or write one of these words."
+        raise ArgumentError(f"--{name}", rule=rule, got=repr(text), hint=hint)
+
+    return read
 
 
 def number(text: str, /, *, name: str) -> float:
@@ -111,6 +126,9 @@ def belief(text: str, /, *, name: str) -> Any:
     if key in _BELIEFS and colon:
         make, parameter, kind = _BELIEFS[key]
         return make(**{parameter: _converted(rest, kind, name, f"{key}:NUMBER")})
+    if text not in _BELIEF_WORDS:
+        rule = f"one of {', '.join(_BELIEF_WORDS)} or table:FILE, some with :NUMBER"
+        raise ArgumentError(f"--{name}", rule=rule, got=repr(text), hint='Leave it out for "fitted,empirical".')
     return Contamination() if key == "contamination" else Bootstrap() if key == "bootstrap" else text
 
 
@@ -279,7 +297,11 @@ PLANNED: Mapping[str, Option] = {
     "unit_over": Option("WORD", "units with more rows: raise or sample"),
     "releases": Option("N", "plan for so many releases of these columns", whole),
     "pairs": Option("A:B[,...]", "protect these pairs of secrets alone", pairs),
-    "mechanism": Option("WORD", "auto, noise, remap, channel or sequential"),
+    "mechanism": Option(
+        "WORD",
+        "auto, noise, remap, channel or sequential",
+        one_of("auto", *_MECHANISMS),
+    ),
     "channel_radius": Option("SHARE", "of a channel: rows that may be wrong", number_or_word),
     "channel_cap": Option("LOSS", "of a channel: largest loss under any law, or none", number_or_word),
     "channel_cost": Option("WORD", "of a channel: what an error costs"),
@@ -304,7 +326,9 @@ PLANNED: Mapping[str, Option] = {
     "sequential_cap": Option("LOSS", "of a whole table: largest loss of a column under any law", number),
     "sequential_preserve": Option("WORD", "of a whole table: marginal or none", number_or_word),
     "sequential_derived": Option("WORD", "of a whole table: auto or none", number_or_word),
-    "theorem": Option("WORD", "auto, translation, gaussian, gmm, ubm, kantorovich, bernoulli or bounded"),
+    "theorem": Option(
+        "WORD", "auto, translation, gaussian, gmm, coupling, ubm, kantorovich, relaxed, bernoulli or bounded"
+    ),
     "calibration": Option("WORD", "exact or theorem"),
     "beliefs": Option(
         "BELIEF[,...]",
@@ -345,7 +369,9 @@ COMPARING = [
 COMPARED: Mapping[str, Option] = {
     "epsilon": Option("NUMBER[,...]", "the privacy parameter, or several; 1 if left out", several(number)),
     "noise": Option("NOISE[,...]", "laplace, gaussian, stable:ALPHA", several(noise)),
-    "mechanism": Option("WORD[,...]", "all (the default), noise, remap or channel", several(word)),
+    "mechanism": Option(
+        "WORD[,...]", "all (the default), noise, remap, channel or sequential", several(one_of("all", *_MECHANISMS))
+    ),
     "theorem": Option("WORD[,...]", "all (the default), or any of those of release", several(word)),
     "beliefs": Option("BELIEF[,...]", "each has rows of its own; words as of release, but for only", beliefs),
 }
@@ -451,49 +477,80 @@ def spelled(names: Iterable[str], /) -> str:
 _RECORDS = {"Layout": "", "Noise": "", "Channel": "channel_", "Sequential": "sequential_"}
 _IN_PYTHON = re.compile(
     rf"(?<!\w)'[^']*'(?!\w)|(?:mechanism=|layout=)?\b({'|'.join(_RECORDS)})\(([^()]*)\)"
-    r"|(?<![\w-])([a-z_]+=(?:\"\w+\"|\w+(?:\.\w+)*|\.\.\.))"
+    r"|(?<![\w-])([a-z_]+=(?:\"[^\"]*\"|'[^']*'|\{[^{}]*\}|\[[^][]*\]|\w+(?:\.\w+)*|\.\.\.))(?![\w(])"
+    r"|puffer_frames\.(compare|audit)\b(?!\()|(?:puffer_frames\.|\b)(Stable|Population|Contamination|Bootstrap)\((?:\w+=)?([\d.]*)\)"
 )
-"""Names between quotes, which are the user's; a record with its arguments; an argument. No full stop is of a value."""
+"""Names between quotes, which are the user's; a record with its arguments; an argument; a verb; a noise or a belief.
+
+No full stop is of a value.
+"""
+_WITHDRAWING = re.compile(r"puffer_frames\.Ledger\('([^']*)'\)\.withdraw\('([^']*)'\)")
 
 
 def as_options(text: str, /) -> str:
     """A text of the verbs with options in place of arguments that it writes in Python: --nulls drop for nulls="drop".
 
-    What stands in parentheses is code, and stays; so does what has no option.
+    Names in a mapping are to be replaced, and come in capitals. What stands in parentheses is code, and stays; so does
+    what has no option.
     """
 
     def spelled_out(found: re.Match[str]) -> str:
         before = text[: found.start()]
-        if (not found[2] and not found[3]) or before.count("(") > before.count(")"):
+        if before.count("(") > before.count(")"):
+            return found[0]
+        if found[4] or found[5]:
+            return f"puffer {found[4]}" if found[4] else found[5].lower() + f":{found[6]}" * bool(found[6])
+        if not found[2] and not found[3]:
             return found[0]
         try:
             called = ast.parse(f"f({found[2] or found[3]})", mode="eval").body
-            assert isinstance(called, ast.Call)
-            given = {str(one.arg): ast.literal_eval(one.value) for one in called.keywords}
-        except (SyntaxError, ValueError):
+        except SyntaxError:
             return found[0]
+        assert isinstance(called, ast.Call)
         prefix = _RECORDS.get(found[1] or "Noise", "")
-        named = {name if name in MOVED else prefix + name: value for name, value in given.items()}
-        words = [_as_option(name, value) for name, value in named.items()]
-        if prefix and named:
+        given = {str(one.arg): one.value for one in called.keywords}
+        words = [_as_option(name if name in MOVED else prefix + name, value) for name, value in given.items()]
+        if prefix and given:
             words.insert(0, f"--mechanism {found[1].lower()}")
         return " ".join(words) if words and all(words) and not called.args else found[0]
 
-    return _IN_PYTHON.sub(spelled_out, text)
+    return _IN_PYTHON.sub(spelled_out, _WITHDRAWING.sub(r"puffer ledger withdraw \1 \2", text))
 
 
-def _as_option(name: str, value: Any) -> str:
+def _as_option(name: str, value: ast.expr) -> str:
     """As it is written in the command; empty for what is no option."""
-    if (name, value) == ("remap", True):
+    option = _MARKS if name == "null_values" else OPTIONS.get(name)
+    plain = value.value if isinstance(value, ast.Constant) else ()
+    if (name, plain) == ("remap", True):
         return "--mechanism remap"
-    option = OPTIONS.get(name)
-    if option is None or value is False or (value is True) != (option.metavar == _FLAG):
+    if option is None or isinstance(value, ast.Name) or plain is False or (plain is True) != (option.metavar == _FLAG):
         return ""
-    if value is True:
+    if plain is True:
         return spelled([name])
-    listed = [f"{key}={entry}" for key, entry in value.items()] if isinstance(value, dict) else value
-    listed = listed if isinstance(listed, (list, tuple)) else [value]
-    return f"{spelled([name])} {option.metavar if value is ... else ','.join(map(str, listed))}"
+    if not isinstance(value, ast.Dict):
+        written = option.metavar if plain is ... else shlex.quote(_in_shell(name, value))
+        return f"{spelled([name])} {written}"
+    entries = []
+    for key, entry in zip(value.keys, value.values, strict=True):
+        codes = entry.elts if name == "null_values" and isinstance(entry, ast.List) else [entry]
+        entries += [f"{_in_shell(name, key)}={_in_shell(name, one)}" for one in codes]
+    return " ".join(f"{spelled([name])} {shlex.quote(entry)}" for entry in entries)
+
+
+_MARKS = Option("COLUMN=TEXT", "")
+"""`null_values`, an option of reading."""
+
+
+def _in_shell(name: str, value: ast.expr | None) -> str:
+    """A value, or several: a tuple is bounds where there may be some."""
+    if isinstance(value, (ast.List, ast.Tuple)):
+        mark = ":" if isinstance(value, ast.Tuple) and name in ("domain", "clip") else ","
+        return mark.join(_in_shell(name, one) for one in value.elts)
+    if isinstance(value, ast.Name):
+        return value.id.upper()
+    if isinstance(value, ast.Constant):
+        return "none" if value.value is None else "..." if value.value is ... else str(value.value)
+    return "" if value is None else ast.unparse(value)
 
 
 def _unit(parts: dict[str, Any]) -> Unit:

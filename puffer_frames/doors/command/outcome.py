@@ -104,8 +104,9 @@ def failed(error: BaseException, /, *, source: Path | None = None) -> Outcome:
     if isinstance(error, PufferError):
         codes = ((_DATA, DATA), (_FILES, FILES), (_WRONG, WRONG), (PufferError, REFUSED))
         code = next(code for kinds, code in codes if isinstance(error, kinds))
-        parts = {"what": error.what, "rule": error.rule, "got": error.got, "hint": as_options(error.hint)}
-        text = one_line(str(error).replace(error.hint, parts["hint"]))
+        rule, hint = map(as_options, (error.rule, error.hint))
+        parts = {"what": error.what, "rule": rule, "got": error.got, "hint": hint}
+        text = one_line(str(error).replace(error.rule, rule).replace(error.hint, hint))
     elif isinstance(error, OSError):
         code, parts = FILES, {}
         named = "" if error.filename is None else f": {os.fsdecode(error.filename)!r}"

@@ -36,7 +36,7 @@ def beside(path: Path, /) -> Path:
 
 def written(path: Path, /) -> list[Path]:
     """All files that a release to this place writes."""
-    return [path, beside(path)] if not path.is_dir() and format_of(path) == "csv" else [path]
+    return [path, beside(path)] if not path.is_dir() and format_of(path, new=True) == "csv" else [path]
 
 
 def is_folder(path: Path, text: object, /) -> bool:
@@ -44,14 +44,17 @@ def is_folder(path: Path, text: object, /) -> bool:
     return path.is_dir() or str(text).endswith(("/", os.sep))
 
 
-def check_places(outputs: Iterable[Path], /, *, inputs: Iterable[Path | None], overwrite: bool) -> None:
-    """Look at the files before anything is read.
+def check_places(
+    outputs: Iterable[Path], /, *, inputs: Mapping[str, Path | None], overwrite: bool, role: str = "the output"
+) -> None:
+    """Look at the files before anything is read; `inputs` by what they are, or their options.
 
     Raises ArgumentError for an output that is an input, lies in one or is another output; FileTakenError for one that
     is there, unless it may be replaced, and for a folder that holds something, which never is; FileNotFoundError,
     PermissionError, NotADirectoryError where the folder of an output is missing, or not to be written to.
     """
-    listed, read = list(outputs), [Path(os.path.realpath(path)) for path in inputs if path is not None]
+    listed = list(outputs)
+    read = {word: Path(os.path.realpath(path)) for word, path in inputs.items() if path is not None}
     for k, path in enumerate(listed):
         if SUFFIXES.get(path.suffix.lower()) in BY_PANDAS:
             raise _refused("a .parquet, .csv or .arrow file", repr(path.name), "Such files are read alone.")
@@ -59,8 +62,7 @@ def check_places(outputs: Iterable[Path], /, *, inputs: Iterable[Path | None], o
             hint = f"Leave {path.suffix} out, and compress the file afterwards."
             raise ArgumentError("the output", rule="a file that is not compressed", got=repr(path.name), hint=hint)
         real = Path(os.path.realpath(path))
-        if any(_same(real, other) or other in real.parents or real in other.parents for other in read):
-            raise _refused("another file than every input", "the path of an input", "Name another file.")
+        _check_other(real, read, role)
         if any(_same(real, Path(os.path.realpath(other))) for other in listed[:k]):
             raise _refused("another file than the other outputs", "the path of one", "Name another file.")
         if path.is_symlink() and beside(real).is_file():  # the certificate of another run would stay there
@@ -200,6 +202,15 @@ class FileLedger(Ledger):
             LOG.warning("the release is out: its file has its name; the entry %s of the ledger counts, leave it", entry)
         else:
             LOG.warning("the entry %s of the ledger counts until it is finished or withdrawn", entry)
+
+
+def _check_other(real: Path, read: Mapping[str, Path], role: str) -> None:
+    for word, other in read.items():
+        if _same(real, other) or other in real.parents or real in other.parents:
+            own = role == "the output"
+            rule, got = "another file than every input" + " and output" * (not own), f"the path of {word}"
+            got = f"the path of an input, that of {word}" if own else got
+            raise ArgumentError(role, rule=rule, got=got, hint="Name another file.")
 
 
 def _same(one: Path, other: Path) -> bool:

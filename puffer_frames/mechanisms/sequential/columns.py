@@ -163,7 +163,7 @@ def label_column(name: str, found: Coded, /, *, declared: Levels | None, nulls: 
         levels = tuple(level for level in declared if level is not None) + (None,) * (nulls or None in declared)
     rows = np.bincount(found.among(levels, name=name), minlength=len(levels))
     if len(levels) > MOST_LEVELS:
-        meant = meant_as(name, levels, many=True)
+        meant = meant_as(name, levels)
         raise ArgumentError(
             f"the public column {name!r}",
             rule=f"one of at most {MOST_LEVELS} different labels in a table that is released column by column",

@@ -41,7 +41,7 @@ from puffer_frames.verbs.auditing.noise_tests import (
     uniform_noise,
 )
 from puffer_frames.verbs.auditing.readers import NAMES, readers, sees_secret
-from puffer_frames.verbs.auditing.report import AuditCheck, AuditReport, check_of, check_of_p, check_that
+from puffer_frames.verbs.auditing.report import AuditCheck, AuditReport, check_of, check_of_p, check_that, check_within
 from puffer_frames.verbs.auditing.rows import AuditRows, View, rows_of, views_of
 
 _FEWER = 0.5
@@ -102,6 +102,7 @@ def unique_share(codes: list[IndexArray], /) -> float:
     return float(np.count_nonzero(counts == 1)) / len(rows)
 
 
+_AWAY, _ERRORS = 0.05, 6.0
 _NEAR = 1e-6
 _GRID = 1e-8
 """Less than so much of an epsilon is spent on the grid."""
@@ -225,6 +226,32 @@ def _same_rows(first: PlainColumn, second: PlainColumn) -> bool:
 def _is_equal(rows: AuditRows, name: str, of: str) -> bool:
     first, second, _ = shared_codes(rows.released[name], rows.original[of])
     return bool((first == second).all())
+
+
+def check_changed(rows: AuditRows, /) -> AuditCheck:
+    """Whether a whole table changed its labels as its certificate says, and not as rows of another table would.
+
+    It fails beyond the middle of both shares, for that of the certificate is a network's; by six standard errors and
+    0.05, at least. Numbers in cells are left out.
+    """
+    certificate, table, name = rows.certificate, rows.certificate.table, "changed values"
+    aside = () if table is None else (*(table.in_cells or ()), *table.derived)
+    names = [one.name for one in rows.columns if one.name in certificate.changed and one.name not in aside]
+    if not names or rows.shuffled or not certificate.has_bounds or certificate.facts.prepared:
+        return check_of(name, "not applicable", "the certificate says of no label how often these rows keep it")
+    found = {}
+    for one in names:
+        first, second, levels = shared_codes(rows.original[one], rows.released[one])
+        shares = [np.bincount(codes, minlength=levels) / rows.rows for codes in (first, second)]
+        told, apart = certificate.changed[one], 1 - float(shares[0] @ shares[1])
+        least = told + max(_AWAY, _ERRORS * math.sqrt(told * (1 - told) / rows.rows))
+        found[one] = float((first != second).mean()), told, apart, max(least, (told + apart) / 2)
+    worst = max(found, key=lambda one: found[one][0] - found[one][3])
+    share, told, apart, limit = found[worst]
+    why = (
+        f"{shown(worst)} differs in {share:.2g} of the rows, {told:.2g} by the certificate, {apart:.2g} by chance alone"
+    )
+    return check_within(name, f"{why}; are these the rows that were released?" * (share > limit) or why, share, limit)
 
 
 def check_loss(rows: AuditRows, limit: tuple[float, float] | None, rng: np.random.Generator, /) -> AuditCheck:
@@ -496,6 +523,7 @@ def report_of(
         check_seeded(certificate),
         check_columns(rows, released),
         check_raw_columns(rows),
+        check_changed(rows),
         check_order(rows, alpha=alpha),
         check_shuffle(rows, alpha=alpha),
         *noise_checks(rows, alpha=alpha, rng=rng),

@@ -16,6 +16,8 @@ Result: TypeAlias = Literal["passed", "failed", "not applicable", "information"]
 _SHOWN = 12
 _OF_EPSILON = ("loss at the scale", "epsilon", "advantage", "learned guesser")
 """Checks that hold what was lost against epsilon."""
+_OF_VALUES = ("noise law", "changed values", "shuffle", "answers")
+"""Those that hold released values against the original ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +90,14 @@ class AuditReport(Printed):
     def failures(self) -> tuple[str, ...]:
         """Names of the checks that failed."""
         return tuple(each.name for each in self.checks if each.result == "failed")
+
+    @property
+    def untested(self) -> tuple[str, ...]:
+        """What no check could test that holds released values against the original, in words."""
+        done = {each.name for each in self.checks if each.result != "not applicable"}
+        values = "whether these are the released rows, and drawn as certified: the certificate holds too little"
+        loss = "epsilon: the certificate says nothing of the frequencies of these rows"
+        return (values,) * (not done & {*_OF_VALUES}) + (loss,) * (not done & {*_OF_EPSILON})
 
     @property
     def frame(self) -> NativeFrame:

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from puffer_frames.certificates.about import APART
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.errors import LedgerError, LedgerWarning, PufferError, warn
+from puffer_frames.errors import LedgerError, LedgerNotFoundError, LedgerWarning, PufferError, warn
 from puffer_frames.numbers.presentation import plain, shown, shown_names
 from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.verbs.ledgers.composition import batch_of
@@ -223,7 +223,7 @@ def records_of(lines: Lines, /, *, path: object) -> dict[str, Record]:
     try:
         said, new = lines.records(_line)
     except BrokenLineError as error:
-        raise _refused(path, f"line {error.args[0]:,} that is no entry") from None
+        raise _broken(path, lines, error.args[0]) from None
     found, cut = dict[str, Record](found), [*cut, *new]
     if cut:
         warn(LedgerWarning(path, lines=cut))
@@ -296,5 +296,20 @@ def _major(record: Mapping[str, Any]) -> str:
 _LOST = "Bring back the file as it was: what a ledger has lost, no limit counts."
 
 
+_LINES = "of lines that releases have written"
+
+
 def _refused(path: object, got: str, hint: str = _LOST) -> LedgerError:
-    return LedgerError(f"the ledger {shown(str(path))}", rule="of lines that releases have written", got=got, hint=hint)
+    return LedgerError(_what(path), rule=_LINES, got=got, hint=hint)
+
+
+def _broken(path: object, lines: Lines, number: int) -> LedgerError:
+    if number > 1 or next(iter(lines.whole), lines.rest).startswith("{"):
+        return _refused(path, f"line {number:,} that is no entry")
+    got, hint = "another file: its first line is no entry", "Name the ledger, or a new file."
+    hint += " If this was the ledger, bring it back as it was: what a ledger has lost, no limit counts."
+    return LedgerNotFoundError(_what(path), rule=_LINES, got=got, hint=hint)
+
+
+def _what(path: object) -> str:
+    return f"the ledger {shown(str(path))}"
