@@ -6,6 +6,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from conftest import build_frame, run
 from kinds import entries, release
@@ -128,18 +129,37 @@ def test_codes_in_no_row(library):
         puffer_frames.calibrate(frame, **asked, null_values={"level": ["-9"]})
 
 
-def test_codes_of_categories_are_texts():
-    """Also of numbers; the hint is followed."""
-    frame = pd.DataFrame(COLUMNS)
-    frame["level"] = frame["level"].astype("category")
-    asked = {"secret": "level", "public": "status", "epsilon": 1.0, "nulls": "drop"}
-    code = int(frame["level"].cat.categories[0])
-    with pytest.warns(SuspectValuesWarning, match="categories as texts, with quotation marks"):
-        puffer_frames.calibrate(frame, **asked, null_values={"level": [code]})
+@pytest.mark.parametrize(
+    ("levels", "code"),
+    [
+        ([1, 2, 9], 9),
+        ([1, 2, 9], 9.0),
+        ([1, 2, "1"], 1),
+        ([1, 2, "1"], "1"),
+        ([True, "True", "x"], "True"),
+        ([True, "True", "x"], True),
+    ],
+)
+@pytest.mark.parametrize("kind", ["categories", "dictionary", "dictionary in pandas"])
+def test_a_code_of_categories_means_the_level_of_its_type(levels, code, kind):
+    entries = [levels[k % 3] for k in range(ROWS)]
+    if kind == "categories":
+        level = pd.Categorical(pd.Series(entries, dtype=object))
+    elif len({*map(type, levels)}) > 1:
+        pytest.skip("dictionaries of Arrow have one type")
+    else:
+        level = pa.array(entries).dictionary_encode()
+        level = pd.Series(level, dtype=pd.ArrowDtype(level.type)) if kind != "dictionary" else level
+    columns = {"level": level, "income": np.where(np.equal(COLUMNS["income"], 9999999), 6, COLUMNS["income"])}
+    frame = pa.table(columns) if kind == "dictionary" else pd.DataFrame(columns)
+    asked = {"secret": "level", "public": "income", "epsilon": 0.05, "nulls": "drop"}
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message="null_values", category=SuspectValuesWarning)
-        plan = puffer_frames.calibrate(frame, **asked, null_values={"level": [str(code)]})
-    assert len(plan.secrets) == frame["level"].nunique() - 1
+        plan = puffer_frames.calibrate(frame, **asked, null_values={"level": [code]})
+    kept = [level for level in levels if not (level == code and isinstance(level, str) == isinstance(code, str))]
+    assert {*plan.rows_per_secret} == {*kept}
+    with pytest.warns(SuspectValuesWarning, match="(?s)in no row.*Write numbers without quotation marks"):
+        puffer_frames.calibrate(frame, **asked, null_values={"level": ["2", 3]})
 
 
 @pytest.mark.parametrize(
