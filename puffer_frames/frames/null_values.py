@@ -143,7 +143,9 @@ def warn_of_unused(frame: NativeFrame, codes: Codes, /) -> None:
         if unused:
             place = names.index(name)
             odd = _is_of_objects(frame, dtypes[place]) or any(code not in places.get(place, ()) for code in unused)
-            mend = "Write numbers without quotation marks, and texts with them" if odd else "See how the column has them"
+            mend = (
+                "Write numbers without quotation marks, and texts with them" if odd else "See how the column has them"
+            )
             warn(
                 SuspectValuesWarning(
                     f"null_values of the column {name!r}",

@@ -514,9 +514,7 @@ def _check_number(levels: int, *, of: str = "levels") -> None:
             "the public columns together" if several else "the public column",
             rule=f"{'of' if several else 'one of'} 1 to {MOST_LEVELS} {of}",
             got=f"{levels:,}",
-            hint="Leave mechanism out: each label is then drawn by itself."
-            if several
-            else "Release a coarser column.",
+            hint="Leave mechanism out: each label is then drawn by itself." if several else "Release a coarser column.",
         )
 
 
