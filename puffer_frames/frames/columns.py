@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from difflib import get_close_matches
+from itertools import chain
 from typing import Any, TypeAlias, TypeVar
 
 import narwhals.stable.v2 as nw
@@ -151,6 +152,29 @@ def check_one_type(entries: nw.Series[Any], what: str, /) -> None:
         raise ColumnTypeError(
             what, rule="of entries of one type", got="texts and others", hint="Convert it to strings first."
         )
+
+
+_DEEPEST = 100
+"""Deeper objects take more than a minute, and one that holds itself ends the process in Polars."""
+
+
+def check_depth(entries: nw.Series[Any], /, *, name: str) -> None:
+    """Raise ColumnTypeError for lists and dicts that are nested without an end, or far."""
+    native = nw.to_native(entries)
+    if native.dtype not in (np.dtype(object), pl.Object):
+        return
+    level: Iterable[Any] = native.to_list()
+    for _ in range(_DEEPEST + 1):
+        nested = {id(own): own for own in level if isinstance(own, (list, tuple, dict))}.values()
+        level = chain.from_iterable(own.values() if isinstance(own, dict) else own for own in nested)
+        if not nested:
+            return
+    raise ColumnTypeError(
+        f"the column {name!r}",
+        rule=f"of objects that are nested at most {_DEEPEST} deep",
+        got="deeper ones, or one that holds itself",
+        hint="Convert it to text first, or leave it out of keep.",
+    )
 
 
 def check_column_names(names: Sequence[str], /) -> None:

@@ -12,9 +12,9 @@ import polars as pl
 
 from puffer_frames.errors import ArgumentTypeError
 from puffer_frames.frames.coded import numbered
-from puffer_frames.frames.columns import Name, check_labelled, check_rows, to_floats
+from puffer_frames.frames.columns import Name, NativeFrame, check_labelled, check_rows, to_floats
 from puffer_frames.frames.forked import check_process
-from puffer_frames.frames.roles import check_numbers, complete_plan, kind_of, no_complete_row
+from puffer_frames.frames.roles import Roles, RowOrder, check_numbers, complete_plan, kind_of, no_complete_row
 from puffer_frames.frames.series import (
     SeriesColumns,
     Step,
@@ -23,7 +23,8 @@ from puffer_frames.frames.series import (
     check_times,
     numbers_of_states,
 )
-from puffer_frames.frames.tally import other_rows
+from puffer_frames.frames.stamps.parquet import attribute_of, put_attribute
+from puffer_frames.frames.tally import CompleteRows, other_rows
 from puffer_frames.frames.units import (
     UNIT,
     UnitColumns,
@@ -49,23 +50,59 @@ _IN_WORD = 6
 
 
 class PlanTable(Protocol):
-    """What the tables share whose rows are counted where they lie, as `table.Table` says."""
+    """What the tables share whose rows are counted where they lie. The names are those of `local.table.LocalTable`."""
 
     __slots__ = ()
 
-    engine: ClassVar[UnitEngine]
+    is_plan: ClassVar[bool] = False
+    wraps: ClassVar[bool] = False
+    """Whether sums of 64-bit integers that are too large go on at the other end, rather than fail."""
 
+    native: Any
+    """As it was given."""
     names: tuple[str, ...]
     """The table's own."""
+    schema: Mapping[str, nw.dtypes.DType]
+    """Dtype per column, by the table's own name, where it is known at once."""
 
     def plain(self, named: Mapping[str, str], /) -> Any:
         """A native lazy frame of some columns, from plain name to name. Text is compared letter by letter."""
 
     def dtypes(self, names: Sequence[str], /) -> Mapping[str, nw.dtypes.DType]:
         """Dtypes of columns as they are read."""
+        return {name: self.schema[name] for name in names}
+
+    def lists(self, rows: Any, groups: Sequence[str], /) -> Any:
+        """A row per `UNIT`: its `VALUES`, a list in ascending order without missing ones; its number of `ROWS`; and the
+        least and the largest entry of each column of groups, as `least` and `largest` say.
+        """
+
+    def parts(self, rows: Any, _count: int, /) -> Sequence[Any]:
+        """The rows, so many, in parts that fit into memory: all rows of a `UNIT`, or of a `VALUE`, are in one. Most
+        engines do that themselves.
+        """
+        return [rows]
+
+    def moments(self, rows: Any, name: str, /) -> Any:
+        """The rows with a column of dates or datetimes as integers: microseconds, or nanoseconds where it has these."""
+
+    def read(self, counts: Any, /) -> pl.DataFrame:
+        """The rows of a plan."""
 
     def in_memory(self) -> Any:
-        """The same rows as a table in memory."""
+        """The same rows as a table in memory; ArgumentTypeError where that is not done."""
+
+    def run(self) -> Any: ...
+
+    def complete(self, roles: Roles, /, *, nulls: str, layout: RowOrder | None) -> CompleteRows: ...
+
+    def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame: ...
+
+    def metadata(self) -> dict[str, Any] | None:
+        return attribute_of(self.native)
+
+    def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
+        return put_attribute(self.native, metadata)
 
     @property
     def labels(self) -> Sequence[Name]:
@@ -96,36 +133,15 @@ class PlanTable(Protocol):
 
     def read_units(self, asked: UnitColumns, /) -> UnitRows:
         check_process()
-        return count_units(self, asked, self.engine)
+        return count_units(self, asked)
 
     def read_series(self, asked: SeriesColumns, /) -> SeriesRows:
         check_process()
-        return count_series(self, asked, self.engine)
+        return count_series(self, asked)
 
     def with_levels(self, *, known: Collection[str], rows: int) -> Self:
         del known, rows
         return self
-
-
-class UnitEngine(Protocol):
-    """What an engine does by itself."""
-
-    wraps: ClassVar[bool]
-    """Whether sums of 64-bit integers that are too large go on at the other end, rather than fail."""
-
-    def lists(self, rows: Any, groups: Sequence[str], /) -> Any:
-        """A row per `UNIT`: its `VALUES`, a list in ascending order without missing ones; its number of `ROWS`; and the
-        least and the largest entry of each column of groups, as `least` and `largest` say.
-        """
-
-    def parts(self, rows: Any, count: int, /) -> Sequence[Any]:
-        """The rows, so many, in parts that fit into memory: all rows of a `UNIT`, or of a `VALUE`, are in one."""
-
-    def moments(self, rows: Any, name: str, /) -> Any:
-        """The rows with a column of dates or datetimes as integers: microseconds, or nanoseconds where it has these."""
-
-    def read(self, counts: Any, /) -> pl.DataFrame:
-        """The rows of a plan."""
 
 
 def least(group: str, /) -> str:
@@ -138,11 +154,8 @@ def largest(group: str, /) -> str:
     return f"largest_{group}"
 
 
-def count_units(table: PlanTable, asked: UnitColumns, engine: UnitEngine, /) -> UnitRows:
+def count_units(engine: PlanTable, asked: UnitColumns, /) -> UnitRows:
     """Units by what they add.
-
-    Raises ArgumentError, ArgumentTypeError, PriorError for dtypes, missing values, an empty frame, and a unit in two
-    groups.
 
     **Cost**: a pass that counts rows and missing labels, and one that puts the values of each unit together, in parts
     where the engine asks for that. **Memory**: that of a part, and of the different contributions.
@@ -150,8 +163,8 @@ def count_units(table: PlanTable, asked: UnitColumns, engine: UnitEngine, /) -> 
     groups = {f"group_{k}": name for k, name in enumerate(asked.by)}
     labels = ({} if asked.unit is None else {UNIT: asked.unit}) | groups
     values = {} if asked.value is None else {VALUE: asked.value}
-    check_rows(len(table.names))  # a table without a column has no rows
-    named = labels | values or {VALUE: table.names[0]}  # rows can be counted where there is a column
+    check_rows(len(engine.names))  # a table without a column has no rows
+    named = labels | values or {VALUE: engine.names[0]}  # rows can be counted where there is a column
     if asked.unit is None and asked.named:
         raise ArgumentTypeError(
             "the frame",
@@ -159,8 +172,8 @@ def count_units(table: PlanTable, asked: UnitColumns, engine: UnitEngine, /) -> 
             got="a plan",
             hint="Name a column of units, or collect the frame first.",
         )
-    _check_dtypes(table, labels, asked)
-    frame = whole = as_text(nw.from_native(table.plain(named)), labels)
+    _check_dtypes(engine, labels, asked)
+    frame = whole = as_text(nw.from_native(engine.plain(named)), labels)
     if asked.nulls == "drop":
         frame = complete_plan(frame, (*labels, *values))
     count = _complete(frame, labels, engine)
@@ -194,7 +207,7 @@ def _check_dtypes(table: PlanTable, labels: Mapping[str, str], asked: UnitColumn
         check_numbers(dtypes[asked.value], asked.value, role="value")
 
 
-def _complete(frame: Any, labels: dict[str, str], engine: UnitEngine) -> int:
+def _complete(frame: Any, labels: dict[str, str], engine: PlanTable) -> int:
     """The number of rows; raises PriorError for missing labels."""
     asked = [nw.len().alias(ROWS), *(nw.col(name).count().alias(name) for name in labels)]
     found = engine.read(nw.to_native(frame.select(*asked))).row(0, named=True)
@@ -205,7 +218,7 @@ def _complete(frame: Any, labels: dict[str, str], engine: UnitEngine) -> int:
 
 
 def _with_few_values(
-    frame: Any, parts: Sequence[Any], count: int, asked: UnitColumns, groups: list[str], engine: UnitEngine
+    frame: Any, parts: Sequence[Any], count: int, asked: UnitColumns, groups: list[str], engine: PlanTable
 ) -> _Found | None:
     """How often each unit has each value; None where a look at some rows finds many different values."""
     if asked.unit is None or asked.value is None:
@@ -230,7 +243,7 @@ def _with_few_values(
     return _Found.together(found)
 
 
-def _sums(rows: Any, tallies: Tallies, asked: UnitColumns, groups: list[str], engine: UnitEngine) -> pl.DataFrame:
+def _sums(rows: Any, tallies: Tallies, asked: UnitColumns, groups: list[str], engine: PlanTable) -> pl.DataFrame:
     """The sums of the words by unit, and which units have the same."""
     words = tallies.words()
     each = nw.from_native(rows).with_columns(**words)
@@ -253,7 +266,7 @@ def _alike(each: Any, keys: list[str], asked: UnitColumns, groups: list[str]) ->
     return nw.to_native(counted)
 
 
-def _counts(rows: Any, asked: UnitColumns, groups: list[str], engine: UnitEngine) -> Any:
+def _counts(rows: Any, asked: UnitColumns, groups: list[str], engine: PlanTable) -> Any:
     """A plan of the number of units by what they add and by group; of each unit, where they are asked for by name."""
     if asked.unit is None:
         keys, frame = [*([] if asked.value is None else [VALUE]), *groups], nw.from_native(rows)
@@ -390,16 +403,16 @@ class _Found:
         names, order = self._in_order(asked, groups, values)
         held, starts = rows_of(order, np.append(0, np.cumsum(self.sizes)))
         group_names, group_of = self._groups(asked, groups)
-        return UnitRows.of(
-            names,
-            values[held],
-            starts,
+        return UnitRows(
+            units=names,
+            values=values[held],
             times=self.times[held],
+            starts=starts,
             groups=group_names,
             group_of=group_of[order],
             often=self.often[order],
             moved=moved,
-        )
+        ).with_different_values()
 
     def _floats(self, asked: UnitColumns) -> tuple[FloatArray, float]:
         if asked.value is None:
@@ -437,16 +450,14 @@ LayOut: TypeAlias = Callable[[Any, SeriesColumns, int], SeriesRows | None]
 """Another way to count series of integer times, without windows; None where they do not suit it."""
 
 
-def count_series(
-    table: PlanTable, asked: SeriesColumns, engine: UnitEngine, /, *, lay_out: LayOut | None = None
-) -> SeriesRows:
-    """Series of all units, as `Table.read_series`.
+def count_series(engine: PlanTable, asked: SeriesColumns, /, *, lay_out: LayOut | None = None) -> SeriesRows:
+    """Series of all units, as `LocalTable.read_series`.
 
     **Cost**: a pass that counts missing entries; then, unless `lay_out` finds them, one window over the rows of each
     unit for the steps of its times, and three more for the pieces and transitions. **Memory**: a row per piece, and per
     state and the one before it.
     """
-    frame, floats, count, stated = _checked(table, asked, engine)
+    frame, floats, count, stated = _checked(engine, asked)
     laid_out = None if lay_out is None or floats else lay_out(nw.to_native(frame), asked, count)
     if laid_out is not None:
         if laid_out.rows != stated:
@@ -461,16 +472,16 @@ def count_series(
     return _series_rows(found, each, asked)
 
 
-def _checked(table: PlanTable, asked: SeriesColumns, engine: UnitEngine) -> tuple[Any, bool, int, int]:
+def _checked(engine: PlanTable, asked: SeriesColumns) -> tuple[Any, bool, int, int]:
     """The rows, with times as numbers; whether these are floats; and how many rows there are, and with a state."""
     labels = {STATE: asked.state} | ({} if asked.unit is None else {UNIT: asked.unit})
-    check_rows(len(table.names))  # a table without a column has no rows
-    dtypes = table.dtypes([asked.time, *labels.values()])
+    check_rows(len(engine.names))  # a table without a column has no rows
+    dtypes = engine.dtypes([asked.time, *labels.values()])
     dtype, floats = dtypes[asked.time], dtypes[asked.time].is_float()
     check_times(asked.time, dtype)
     for name in labels.values():
         check_unit(dtypes[name], f"the column {name!r}")
-    frame = as_text(nw.from_native(table.plain({TIME: asked.time, **labels})), labels)
+    frame = as_text(nw.from_native(engine.plain({TIME: asked.time, **labels})), labels)
     if floats:
         frame = frame.with_columns(nw.col(TIME).cast(nw.Float64))
     found = _look(frame, engine, dtype)
@@ -493,7 +504,7 @@ def _checked(table: PlanTable, asked: SeriesColumns, engine: UnitEngine) -> tupl
     return frame, floats, found[ROWS], found[STATE]
 
 
-def _look(frame: Any, engine: UnitEngine, dtype: nw.dtypes.DType) -> dict[str, Any]:
+def _look(frame: Any, engine: PlanTable, dtype: nw.dtypes.DType) -> dict[str, Any]:
     """The number of rows, and of the entries that are there; of times that are no numbers, or the ends of integers."""
     time = nw.col(TIME)
     asked = [nw.len().alias(ROWS), *(nw.col(name).count().alias(name) for name in frame.collect_schema().names())]
@@ -512,7 +523,7 @@ def _stepped(rows: Any) -> Any:
     return nw.from_native(rows).with_columns((time - time.shift(1).over(UNIT, order_by=TIME)).alias(_STEP))
 
 
-def _usual_step(parts: Any, asked: SeriesColumns, engine: UnitEngine) -> Step:
+def _usual_step(parts: Any, asked: SeriesColumns, engine: PlanTable) -> Step:
     counted = []
     for part in parts:
         steps = _stepped(part).filter(~nw.col(_STEP).is_null())

@@ -125,39 +125,31 @@ class NoiseStep:
 
     draws: Draws
     """What is done to the public columns."""
-    read: Mapping[str, str]
-    """Plain names of the columns that the draws read, by their own."""
-    written: Mapping[str, str]
-    """Own names of the public columns, by the plain ones."""
-    gives: Sequence[str]
-    """Plain names of the columns that leave, in their order."""
-    firsts: Sequence[int] | None
-    """Number of the first row of each partition, where rows are numbered by partition; None for final numbers."""
+    roles: Roles
+    names: Sequence[str]
+    """Names of all columns of the frame."""
     dates: Mapping[str, pa.DataType]
     """Types of the public columns of days that leave as dates."""
+    firsts: Sequence[int] | None = None
+    """Number of the first row of each partition, where rows are numbered by partition; None for final numbers."""
+    also: tuple[str, ...] = ()
+    """Plain names of further columns, which leave last."""
 
-    @classmethod
-    def of(
-        cls,
-        draws: Draws,
-        roles: Roles,
-        /,
-        *,
-        names: Sequence[str],
-        dates: Mapping[str, pa.DataType],
-        firsts: Sequence[int] | None = None,
-    ) -> NoiseStep:
-        """The step for a release of a frame whose columns have these names."""
-        public, kept = roles.plain("public"), roles.plain("keep")
-        plain = {name: alias for alias, name in (kept | public).items()}
-        return cls(
-            draws=draws,
-            read=roles.read_as(name for name, _ in draws.reads),
-            written=public,
-            gives=tuple(plain[name] for name in names if name in plain),
-            firsts=firsts,
-            dates=dates,
-        )
+    @property
+    def read(self) -> dict[str, str]:
+        """Plain names of the columns that the draws read, by their own."""
+        return self.roles.read_as(name for name, _ in self.draws.reads)
+
+    @property
+    def written(self) -> dict[str, str]:
+        """Own names of the public columns, by the plain ones."""
+        return self.roles.plain("public")
+
+    @property
+    def gives(self) -> tuple[str, ...]:
+        """Plain names of the columns that leave, in their order."""
+        plain = {name: alias for alias, name in self.roles.plain("keep", "public").items()}
+        return (*(plain[name] for name in self.names if name in plain), *self.also)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -167,14 +159,15 @@ class NoiseStep:
     def noise(self, batches: Iterator[pa.RecordBatch], /) -> Iterator[pa.RecordBatch]:
         """The batches with noise: a function of each row and its number alone."""
         draw, writes = self.draws.prepared(), self.draws.writes
+        plain, written, gives = self.read, self.written, self.gives
         for batch in gathered(batches):
 
             def read(name: str, levels: Levels | None, batch: pa.RecordBatch = batch) -> Reals:
-                return read_series(_entries(batch.column(self.read[name])), levels, name=name)
+                return read_series(_entries(batch.column(plain[name])), levels, name=name)
 
             drawn, columns = draw(read, self._numbers(batch.column(NUMBER))), []
-            for alias in self.gives:
-                name, given = self.written.get(alias), batch.column(alias)
+            for alias in gives:
+                name, given = written.get(alias), batch.column(alias)
                 if name is None:
                     columns.append(own_entries(given))
                     continue
@@ -182,7 +175,7 @@ class NoiseStep:
                 if name in self.dates:  # of which a missing one is NaN
                     found = arrow_from_days(found.to_numpy(zero_copy_only=False), self.dates[name])
                 columns.append(found)
-            yield pa.RecordBatch.from_arrays(columns, list(self.gives))
+            yield pa.RecordBatch.from_arrays(columns, list(gives))
 
     def _numbers(self, column: pa.Array) -> Numbers:
         numbers: Numbers = np.array(column.to_numpy(zero_copy_only=False), dtype=np.int64)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Generator, Iterator, Mapping, 
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
-from typing import Any, ClassVar, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -28,7 +28,7 @@ from puffer_frames.frames.dates import dates_among, no_dates, plain_numbers
 from puffer_frames.frames.draws import NUMBER, Draws, NoiseStep, Released
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.local.kinds import ArrowTable
-from puffer_frames.frames.local.looks import evidence_of, evidence_plans, kept_warnings, order_warnings, released_in
+from puffer_frames.frames.local.looks import evidence_of, evidence_plans, order_warnings, warn_of_kept_in_sample
 from puffer_frames.frames.order import Windows
 from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, complete_plan, no_complete_row
 from puffer_frames.frames.stamps.fingerprint import Fingerprint
@@ -104,8 +104,8 @@ def cell_sql(column: str, cells: Cells, /, alias: str = "value") -> dict[str, st
 
 def warn_of_order_in_relation(rows: Any, roles: Roles, /, *, counts: Sequence[int]) -> list[RowOrderWarning]:
     """Warn of the row order; one pass gives the rows, with columns `secret_0`, ... and `public_0`, ..."""
-    own, public = list(roles.plain("secret")), list(roles.plain("public"))
-    coded = [name for name in public if roles.holds_labels(name)]
+    own, public = list(roles.plain("secret")), roles.plain("public")
+    coded = [alias for alias, name in public.items() if name in roles.coded]
     columns = {name: name for name in own}
     columns |= {name: name if name in coded else f"CAST({name} AS DOUBLE)" for name in public}
     windows, seed, runs, last = Windows(len(own)), secrets.randbits(63), 0, None
@@ -142,46 +142,12 @@ def warn_of_kept_in_relation(
     rows: Any, roles: Roles, /, *, count: int, in_order: bool, draws: Callable[[], Sequence[Draw]]
 ) -> list[PufferWarning]:
     """Warn of kept columns of `count` numbered rows: some are looked at, and all where these raise suspicion."""
-    names, others = roles.plain("keep"), roles.without_given().plain("secret", "public")
     step = -(-count // kept.ROWS)
     some = rows if step == 1 else rows.filter(f"hash({NUMBER} // 2) % {step} = 0")
-    sample = opened(read_table(selected(some, {name: name for name in (*others, *names)})))
-    return kept_warnings(
-        {name: sample[name] for name in sample.columns},
-        roles,
-        names,
-        released=released_in(sample.to_polars(), draws(), roles),
-        in_order=in_order,
-        ask=None if step == 1 else lambda own, target: evidence_of(*map(read_table, evidence_plans(rows, own, target))),
-    )
-
-
-class DuckUnits:
-    """As `counted_units.UnitEngine`."""
-
-    wraps: ClassVar[bool] = False
-
-    def lists(self, rows: Any, groups: Sequence[str], /) -> Any:
-        asked = {
-            VALUES: f"list({VALUE} ORDER BY {VALUE} ASC NULLS LAST) FILTER (WHERE {VALUE} IS NOT NULL)",
-            ROWS: "count(*)",
-        }
-        asked |= {least(name): f"min({name})" for name in groups}
-        asked |= {largest(name): f"max({name})" for name in groups}
-        return rows.aggregate(", ".join([UNIT, *(f"{sql} AS {name}" for name, sql in asked.items())]), UNIT)
-
-    def parts(self, rows: Any, _count: int, /) -> Sequence[Any]:
-        """DuckDB has its own way with more rows than memory holds."""
-        return [rows]
-
-    def moments(self, rows: Any, name: str, /) -> Any:
-        """Nanoseconds where the column has these."""
-        nanoseconds = "_NS" in str(rows.types[rows.columns.index(name)]).upper()
-        moment = f"epoch_ns({name})" if nanoseconds else f"epoch_us({name})"
-        return selected(rows, {own: moment if own == name else own for own in rows.columns})
-
-    def read(self, counts: Any, /) -> pl.DataFrame:
-        return opened(read_table(counts)).to_native()
+    names = (*roles.without_given().plain("secret", "public"), *roles.plain("keep"))
+    sample = opened(read_table(selected(some, {name: name for name in names}))).to_polars()
+    ask = None if step == 1 else lambda own, target: evidence_of(*map(read_table, evidence_plans(rows, own, target)))
+    return warn_of_kept_in_sample(sample, roles, in_order=in_order, draws=draws, ask=ask)
 
 
 Relation: TypeAlias = Any
@@ -200,11 +166,8 @@ class DuckTable(PlanTable):
     batch; rows that change between two passes are an error.
     """
 
-    relation: Relation
+    native: Relation
     names: tuple[str, ...]
-
-    engine = DuckUnits()
-    is_plan = False
 
     @classmethod
     def of(cls, relation: Relation, /) -> DuckTable:
@@ -221,17 +184,35 @@ class DuckTable(PlanTable):
         return self._read(list(labels), limit=0).answers(labels=labels, numbers=numbers)
 
     def plain(self, named: Mapping[str, str], /) -> Relation:
-        return selected(self.relation, {alias: self._sql(name) for alias, name in named.items()})
+        return selected(self.native, {alias: self._sql(name) for alias, name in named.items()})
 
     def _sql(self, name: str) -> str:
         """A column by its place: names may differ in case alone. Text is compared letter by letter."""
         place = self.names.index(name)
-        text = str(self.relation.types[place]) == "VARCHAR"
+        text = str(self.native.types[place]) == "VARCHAR"
         return f'#{place + 1} COLLATE "binary"' if text else f"#{place + 1}"
 
     def dtypes(self, names: Sequence[str], /) -> Mapping[str, nw.dtypes.DType]:
         """As Arrow has them."""
         return dict(zip(names, opened(self._read(names, limit=0).native).schema.dtypes(), strict=True))
+
+    def lists(self, rows: Any, groups: Sequence[str], /) -> Any:
+        asked = {
+            VALUES: f"list({VALUE} ORDER BY {VALUE} ASC NULLS LAST) FILTER (WHERE {VALUE} IS NOT NULL)",
+            ROWS: "count(*)",
+        }
+        asked |= {least(name): f"min({name})" for name in groups}
+        asked |= {largest(name): f"max({name})" for name in groups}
+        return rows.aggregate(", ".join([UNIT, *(f"{sql} AS {name}" for name, sql in asked.items())]), UNIT)
+
+    def moments(self, rows: Any, name: str, /) -> Any:
+        """Nanoseconds where the column has these."""
+        nanoseconds = "_NS" in str(rows.types[rows.columns.index(name)]).upper()
+        moment = f"epoch_ns({name})" if nanoseconds else f"epoch_us({name})"
+        return selected(rows, {own: moment if own == name else own for own in rows.columns})
+
+    def read(self, counts: Any, /) -> pl.DataFrame:
+        return opened(read_table(counts)).to_native()
 
     def metadata(self) -> dict[str, Any] | None:
         return None
@@ -261,13 +242,13 @@ class DuckTable(PlanTable):
         dates = self._dates(roles, schema)
         schema = {**schema, **dict.fromkeys(dates, nw.Int64())}
         roles.check_dtypes(schema)
-        rows = selected(self.relation, self._columns(roles, schema, dates))
+        rows = selected(self.native, self._columns(roles, schema, dates))
         if nulls == "drop":
             rows = nw.to_native(complete_plan(nw.from_native(rows), roles.plain("secret", "public")))
         seed = secrets.randbits(63)
         found = _look(rows, roles, schema, seed=seed)
         if not found["rows"] and nulls == "drop":
-            check_rows(len(read_table(self.relation.limit(1))))
+            check_rows(len(read_table(self.native.limit(1))))
             raise no_complete_row()
         check_rows(found["rows"])
         if roles.row_id is not None:
@@ -293,7 +274,7 @@ class DuckTable(PlanTable):
         if not names:
             return ArrowTable(pa.table({}))
         places = {f"c{k}": f"#{self.names.index(name) + 1}" for k, name in enumerate(names)}
-        rows = selected(self.relation, places)
+        rows = selected(self.native, places)
         return ArrowTable(read_table(rows if limit is None else rows.limit(limit)).rename_columns(list(names)))
 
     def _dates(self, roles: Roles, schema: Mapping[str, nw.dtypes.DType]) -> dict[str, pa.DataType]:
@@ -304,7 +285,7 @@ class DuckTable(PlanTable):
         names = dates_among(schema, roles.numbers)
         for name in names:
             time = self._sql(name)
-            days = selected(self.relation, {"infinite": f"isinf({time})", "other": f"CAST({time} AS DATE) <> {time}"})
+            days = selected(self.native, {"infinite": f"isinf({time})", "other": f"CAST({time} AS DATE) <> {time}"})
             found = read_one(days, {"infinite": "count(*) FILTER (WHERE infinite)", "other": "bool_or(other)"})
             if found["infinite"]:
                 to_floats(nw.new_series("x", [np.inf], backend="polars"), np.array([found["infinite"]]), name=name)
@@ -332,17 +313,12 @@ class DuckRows(CompleteRows):
     """Complete rows of a relation: `secret_0`, ..., `public_0`, ..., `keep_0`, ..., and where it has one its number."""
 
     rows: Relation
-    names: tuple[str, ...]
-    """The relation's own columns."""
-    roles: Roles
     schema: Mapping[str, nw.dtypes.DType]
     found: Mapping[str, Any]
     """What one pass over the rows found."""
     seed: int
     """The seed of a row's hash, which compares a later pass with the first."""
     layout: RowOrder
-    nulls: str
-    dates: Mapping[str, pa.DataType]
 
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         named = self.roles.read_as(names)
@@ -430,7 +406,7 @@ class DuckRows(CompleteRows):
     def release(self, draws: Sequence[Draw], /) -> Released:
         """One pass in Arrow batches, into an Arrow table; one of many rows lies in a file, not in memory."""
         found = Draws.of(draws, public=self.roles.public)
-        step = NoiseStep.of(found, self.roles, names=self.names, dates=self.dates)
+        step = NoiseStep(draws=found, roles=self.roles, names=self.names, dates=self.dates)
         names = [name for name in self.names if name in (*self.roles.public, *self.roles.keep)]
         columns = {alias: alias for alias in step.columns} | {CHECK: self._hash()}
         rows, stamp = self.found["rows"], Fingerprint()

@@ -20,7 +20,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from puffer_frames.errors import ColumnTypeError, KeptColumnWarning, UnreadColumnWarning
+from puffer_frames.errors import KeptColumnWarning, UnreadColumnWarning
 from puffer_frames.frames.arrow import DIGITS
 from puffer_frames.frames.coded import codes_of, order_of
 from puffer_frames.frames.order import (
@@ -192,8 +192,11 @@ def look_at_kept(
     given: Collection[str] = (),
     in_order: bool = False,
     ask: Ask | None,
+    of_all: bool = False,
 ) -> Iterator[KeptColumnWarning | UnreadColumnWarning]:
     """What a sample of rows tells of kept columns, by their plain names; `ask` is None where it is all rows.
+
+    All rows are asked where the sample raises suspicion, or for `of_all` of every column, and of many together.
 
     The `released` columns are the public ones with noise. `in_order`: the rows are released in their order; the
     first two, the next two, ... are neighbours in it.
@@ -204,11 +207,12 @@ def look_at_kept(
     targets = {**secrets, **public}
     told = guesses({own: column for own, column in kept.items() if column.name not in given}, secrets, released)
     yield from guessed_warnings(told, kept, secrets, released)
+    every = ask if of_all else None
     seen, repeated = {target for _, target in told}, list[str]()
     said = {(kept[owns[0]].name, target) for owns, target in told if len(owns) == 1}
     for own, target in product(kept, targets):
         column, aim = kept[own], targets[target]
-        evidence = Evidence.of(column.codes, aim.codes)
+        evidence = _asked(every, [own], target) or Evidence.of(column.codes, aim.codes)
         if evidence.repeats and own not in repeated:
             repeated.append(own)
         if (column.name, target) in said:
@@ -224,13 +228,15 @@ def look_at_kept(
             yield KeptColumnWarning([column.name], determines=aim.name, share=found, given=given)
     left = {target: aim for target, aim in targets.items() if target not in seen and len(repeated) > 1}
     repeating = _few_first({own: kept[own].codes for own in repeated}, kept)
-    together, codes = _together(repeating)
+    together, codes = _together(repeating, every=every if left else None, target=next(iter(targets)))
     pairs = islice(_subsets(repeating, 2), _MOST_TRIED // max(1, len(left)))  # few rows for each fit a target by chance
     sets = [pair for pair in pairs if np.count_nonzero(np.bincount(pair[1])) * LEAST_ROWS <= pair[1].size]
     sets.append((tuple(together), codes))
     for target, aim in left.items():
         for owns, look in sets:
-            found = _determined(Evidence.of(look, aim.codes), owns, target, ask=ask, tries=len(sets) * len(left))
+            whole = _asked(every, owns, target) if owns == sets[-1][0] else None
+            evidence = whole or Evidence.of(look, aim.codes)
+            found = _determined(evidence, owns, target, ask=ask, tries=len(sets) * len(left))
             if found is not None:
                 names = list(dict.fromkeys(kept[own].name for own in kept if own in owns))
                 yield KeptColumnWarning(names, determines=aim.name, share=found, given=given)
@@ -433,20 +439,27 @@ def _ways(column: Column) -> list[IndexArray]:
     return [*looks, fine, coarse]
 
 
-def _together(columns: Mapping[str, IndexArray], /, *, skip: bool = False) -> tuple[list[str], IndexArray]:
+def _together(
+    columns: Mapping[str, IndexArray], /, *, skip: bool = False, every: Ask | None = None, target: str = ""
+) -> tuple[list[str], IndexArray]:
     """Columns, the first ones, whose joint entries come twice in most rows, and numbers of these entries.
 
-    The first one with which they do not ends it, or is skipped.
+    The first one with which they do not ends it, or is skipped. Of `every` row where it is given, beside a target.
     """
     names, codes = list[str](), np.zeros(0, dtype=np.int64)
     for name, column in columns.items():
         more = joined([codes, column]) if names else column
-        counts = np.bincount(more)
-        if int(counts[counts > 1].sum()) >= _MOSTLY * more.size:
+        counts, whole = np.bincount(more), _asked(every, [*names, name], target)
+        if whole.repeats if whole else int(counts[counts > 1].sum()) >= _MOSTLY * more.size:
             names, codes = [*names, name], more
         elif not skip:
             break
     return names, codes
+
+
+def _asked(ask: Ask | None, kept: Sequence[str], target: str) -> Evidence | None:
+    """Evidence of all rows, where it can be had."""
+    return ask(kept, target) if ask is not None else None
 
 
 def _few_first(looks: Mapping[str, IndexArray], kept: Mapping[str, Column]) -> dict[str, IndexArray]:
@@ -460,8 +473,8 @@ def _determined(
     """Share of the rows whose target the kept values tell, where they determine it; several mostly come twice."""
     if len(kept) > 1 and not evidence.repeats:
         return None
-    if ask is not None and evidence.is_suspect():
-        evidence = ask(kept, target) or evidence
+    if evidence.is_suspect():
+        evidence = _asked(ask, kept, target) or evidence
     return evidence.share if evidence.determines(tries) else None
 
 
@@ -546,29 +559,6 @@ _NOT_OPENED = (
     pl.exceptions.PanicException,
 )
 """Errors of entries that Polars does not have."""
-
-
-_DEEPEST = 100
-"""Deeper objects take more than a minute, and one that holds itself ends the process in Polars."""
-
-
-def check_depth(entries: nw.Series[Any], /, *, name: str) -> None:
-    """Raise ColumnTypeError for lists and dicts that are nested without an end, or far."""
-    native = nw.to_native(entries)
-    if native.dtype not in (np.dtype(object), pl.Object):
-        return
-    level: Iterable[Any] = native.to_list()
-    for _ in range(_DEEPEST + 1):
-        nested = {id(own): own for own in level if isinstance(own, (list, tuple, dict))}.values()
-        level = chain.from_iterable(own.values() if isinstance(own, dict) else own for own in nested)
-        if not nested:
-            return
-    raise ColumnTypeError(
-        f"the column {name!r}",
-        rule=f"of objects that are nested at most {_DEEPEST} deep",
-        got="deeper ones, or one that holds itself",
-        hint="Convert it to text first, or leave it out of keep.",
-    )
 
 
 def kept_columns(entries: nw.Series[Any], /, *, name: str) -> list[Column]:

@@ -69,11 +69,7 @@ def with_ranges(table: Any, /, *, known: Collection[str]) -> Any:
 
 
 def with_levels(frame: pd.DataFrame, /, *, known: Collection[str], rows: int) -> pd.DataFrame:
-    """The frame with the levels of its index as columns, unless they are no data.
-
-    No data are 0, 1, ..., n - 1, and the numbers of the rows of a release of so many rows: what is left of them after a
-    sort or a filter. A level with one of the `known` names is data.
-    """
+    """The frame with the levels of its index as columns, unless they are no data: as `LocalTable.with_levels`."""
     names, columns = level_names(frame.index), [str(name) for name in frame.columns]
     if not set(names) & set(known) and _no_data(frame.index, rows):
         return frame

@@ -120,10 +120,6 @@ class Roles:
         """The public columns that hold numbers."""
         return tuple(name for name in self.public if name not in self.coded)
 
-    def holds_labels(self, alias: str, /) -> bool:
-        """Whether a public column, by its plain name, holds labels."""
-        return self.plain("public")[alias] in self.coded
-
     def plain(self, *roles: str) -> dict[str, str]:
         """The names of the columns by plain ones, in which no engine finds a pattern: `secret_0`, ..., `public_0`, ...
 

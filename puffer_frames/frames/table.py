@@ -2,109 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
 from puffer_frames.errors import ArgumentTypeError
-from puffer_frames.frames.columns import Name, NativeFrame
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.counted_units import PlanTable
 from puffer_frames.frames.dates import days_of
 from puffer_frames.frames.lists import is_of_lists, list_texts
 from puffer_frames.frames.local.table import LocalTable
-from puffer_frames.frames.roles import Roles, RowOrder
-from puffer_frames.frames.series import SeriesColumns
 from puffer_frames.frames.tally import CompleteRows as CompleteRows  # beside the table that it is of
-from puffer_frames.frames.units import UnitColumns, UnitSizes
 from puffer_frames.numbers.arguments import check_word
-from puffer_frames.priors.series_rows import SeriesRows, UnitRows
 
-
-class Table(Protocol):
-    """A native frame of some kind, whose rows were not looked at."""
-
-    @property
-    def labels(self) -> Sequence[Name]:
-        """Labels of the columns, as the frame has them; no row of a plan is read."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The same as text."""
-
-    @property
-    def is_plan(self) -> bool:
-        """Whether a release of this kind is a plan that holds the raw rows, until it is run."""
-
-    def complete(self, roles: Roles, /, *, nulls: str, layout: RowOrder | None) -> CompleteRows:
-        """Check the columns and leave out incomplete rows for `nulls="drop"`; for "level" a missing label is a level.
-
-        Rows with a layout can be released: each has a number that no other has and that does not change. Raises
-        ArgumentError for a layout that this frame cannot have.
-        """
-
-    def kind_of(self, name: str, /) -> str:
-        """One of "labels" (text or categories), "booleans" and "numbers" (any other); raises KeyError for no column."""
-
-    def has_lists(self, name: str, /) -> bool:
-        """Whether a column holds lists that can be released as labels."""
-
-    def has_dates(self, name: str, /) -> bool:
-        """Whether a column holds dates, or times."""
-
-    def in_memory(self) -> LocalTable:
-        """The same rows in memory, where the rows of units and series are read; ArgumentTypeError where that is not
-        done.
-        """
-
-    def unit_sizes(self, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str) -> UnitSizes:
-        """How many rows the units have, and in which of the columns their rows differ. Rows without a unit, or with a
-        missing group, are left out for `nulls="drop"`; else a missing unit is a PriorError.
-        """
-
-    def read_units(self, asked: UnitColumns, /) -> UnitRows:
-        """What units add; of a plan each different contribution once, unless units are asked for by name.
-
-        Raises ArgumentError, ArgumentTypeError, PriorError for dtypes, missing values, an empty frame, and a unit in
-        two groups.
-        """
-
-    def read_series(self, asked: SeriesColumns, /) -> SeriesRows:
-        """The pieces of the series of all units, and counts of their states.
-
-        Raises ArgumentError, ArgumentTypeError, PriorError for dtypes, missing entries, an empty frame, a time that
-        occurs twice, times without a usual step or between two of its multiples, and a state that is not listed.
-        """
-
-    def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
-        """A small frame in memory, with columns of labels, each like the column of that name, and of numbers."""
-
-    def run(self) -> Table:
-        """The same rows, in memory for a plan: they are asked for more than once."""
-
-    def fingerprint(self, *, like: str = "") -> str:
-        """What ties a certificate to the rows, to be compared with the fingerprint `like`."""
-
-    def metadata(self) -> dict[str, Any] | None:
-        """What `with_metadata` attached, or None."""
-
-    def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
-        """The native frame with a JSON-like dict attached: the same one where its library allows that."""
-
-    def with_levels(self, *, known: Collection[str], rows: int) -> Table:
-        """With the levels of a pandas index as columns, and without those that are no data.
-
-        No data are 0, 1, ..., n - 1, and the numbers of the rows of a release of so many rows: what is left of them
-        after a sort or a filter. A level with one of the `known` names is data.
-        """
-
-    def is_in_place(self, *, known: Collection[str]) -> bool:
-        """Whether the labels of rows that `with_levels` leaves out are 0, 1, ..., n - 1, in this order.
-
-        In any other order they are no data of the table, and still tell something: an order of the rows.
-        """
+Table: TypeAlias = LocalTable | PlanTable
+"""A native frame of some kind, whose rows were not looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

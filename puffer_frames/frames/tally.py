@@ -165,14 +165,13 @@ def _wider(table: pl.DataFrame, times: int) -> pl.DataFrame:
     return table.with_columns(value=pl.col("value") // times, place=narrow // times)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CompleteRows(Protocol):
     """The complete rows of the columns of one request.
 
     Of rows that are counted where they lie, only the results of the counts reach memory. Each count raises
     CalibrationError where the rows are others than those of the first pass.
     """
-
-    __slots__ = ()
 
     names: tuple[str, ...]
     """Names of all columns of the frame."""
@@ -368,20 +367,24 @@ class Tally:
             std: Any = values.cast(pl.Float64).std()
             width = 0.5 * cell_width(float(low), float(high), std=float(std or 0.0))
             return cls.in_cells(low, high, width, codes, margin=0.5)
-        return cls._between(low, high, 1.0, codes, margin=1.0, exact=values.dtype)
+        return cls.in_cells(low, high, 1.0, codes, margin=1.0, exact=values.dtype)
 
     @classmethod
-    def in_cells(cls, low: float, high: float, width: float, codes: Codes, /, *, margin: float = 0.0) -> Tally | None:
+    def in_cells(
+        cls,
+        low: float,
+        high: float,
+        width: float,
+        codes: Codes,
+        /,
+        *,
+        margin: float = 0.0,
+        exact: pl.DataType | None = None,
+    ) -> Tally | None:
         """For values from low to high in cells of this width; None where it does not suit.
 
         Values beside them, by at most the margin times high - low, are counted as well as they.
         """
-        return cls._between(low, high, width, codes, margin=margin, exact=None)
-
-    @classmethod
-    def _between(
-        cls, low: float, high: float, width: float, codes: Codes, *, margin: float, exact: pl.DataType | None
-    ) -> Tally | None:
         beside = margin * (float(high) - float(low))
         first, last = (math.floor(end / width) for end in (float(low) - beside, float(high) + beside))
         cells = last - first + 1

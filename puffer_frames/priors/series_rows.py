@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -165,38 +165,15 @@ class UnitRows:
     moved: float = 0.0
     """Share of the rows whose value was clipped."""
 
-    @classmethod
-    def of(
-        cls,
-        units: Sequence[Secret],
-        values: FloatArray,
-        starts: IndexArray,
-        /,
-        *,
-        times: IndexArray,
-        groups: Sequence[tuple[Secret, ...]],
-        group_of: IndexArray,
-        often: IndexArray,
-        moved: float,
-    ) -> UnitRows:
-        """From values of which some neighbours may be equal, ascending within a unit."""
-        fresh = np.ones(values.size, dtype=bool)
-        fresh[1:] = values[1:] != values[:-1]
-        fresh[starts[:-1]] = True
-        if not fresh.all():
-            places = np.flatnonzero(fresh)
-            values, times = values[places], np.add.reduceat(times, places)
-            starts = np.searchsorted(places, starts)
-        return cls(
-            units=units,
-            values=values,
-            times=times,
-            starts=starts,
-            groups=groups,
-            group_of=group_of,
-            often=often,
-            moved=moved,
-        )
+    def with_different_values(self) -> UnitRows:
+        """From values of which some neighbours within a unit may be equal."""
+        fresh = np.append(True, self.values[1:] != self.values[:-1])[: self.values.size]
+        fresh[self.starts[:-1]] = True
+        if fresh.all():
+            return self
+        places = np.flatnonzero(fresh)
+        times, starts = np.add.reduceat(self.times, places), np.searchsorted(places, self.starts)
+        return replace(self, values=self.values[places], times=times, starts=starts)
 
     @property
     def sizes(self) -> IndexArray:

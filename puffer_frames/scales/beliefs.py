@@ -10,6 +10,7 @@ from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.loss.engine import Laws
@@ -83,15 +84,13 @@ def learn(
         if (values <= FEW_VALUES or len(counts) > MANY_SECRETS) and components is None:
             return (BERNOULLI if values == 2 else KANTOROVICH), empirical, empirical
         fitted = _mixtures(counts, components)
-        if all(prior.means.size == 1 for prior in fitted.values()):
-            same = components is None and common_variance_preferred(list(counts.values()))
-            if same:
-                means = np.array([prior.mean for prior in fitted.values()])
-                stds = np.array([prior.std for prior in fitted.values()])
-                return TRANSLATION, gaussian_priors(counts, means, _pooled(stds, counts)), empirical
+        simple = all(prior.means.size == 1 for prior in fitted.values())
+        if simple and components is None and common_variance_preferred(list(counts.values())):
+            means = np.array([prior.mean for prior in fitted.values()])
+            stds = np.array([prior.std for prior in fitted.values()])
+            return TRANSLATION, gaussian_priors(counts, means, _pooled(stds, counts)), empirical
         if coupled:
             return KANTOROVICH, empirical, empirical
-        simple = all(prior.means.size == 1 for prior in fitted.values())
         return GAUSSIAN if simple else MIXTURE, fitted, empirical
     chosen = THEOREMS[theorem]
     if chosen.discrete:
@@ -303,9 +302,13 @@ def _not_a_belief(got: str) -> ArgumentTypeError:
 
 
 def _mixtures(counts: Mapping[Secret, Counts], components: int | None) -> dict[Secret, Prior]:
+    return {secret: _fit(*pair, components) for secret, pair in watched(counts.items(), label=_FITS)}
+
+
+def _fit(values: FloatArray, counts: NDArray[np.int64], components: int | None) -> Prior:
     if components is None:
-        return {s: fit_best(*pair, most=MOST_COMPONENTS)[0] for s, pair in watched(counts.items(), label=_FITS)}
-    return {s: fit_mixture(*pair, components=components) for s, pair in watched(counts.items(), label=_FITS)}
+        return fit_best(values, counts, most=MOST_COMPONENTS)[0]
+    return fit_mixture(values, counts, components=components)
 
 
 def _adapted(counts: Mapping[Secret, Counts], components: int | None) -> dict[Secret, Prior]:
@@ -314,11 +317,7 @@ def _adapted(counts: Mapping[Secret, Counts], components: int | None) -> dict[Se
     A step that would change the order of the components is halved until it does not: they are matched by their order.
     """
     pooled = [np.concatenate(each) for each in zip(*counts.values(), strict=True)]
-    fit = (
-        fit_best(*pooled, most=MOST_COMPONENTS)[0]
-        if components is None
-        else fit_mixture(*pooled, components=components)
-    )
+    fit = _fit(pooled[0], pooled[1], components)
     stds = np.maximum(fit.stds, NARROWEST * (fit.std or 1.0))
     found = dict[Secret, Prior]()
     for secret, (values, numbers) in counts.items():

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
-from typing import cast
+from typing import Any, cast
 
 from puffer_frames.errors import ArgumentError, CalibrationError, PriorError
 from puffer_frames.loss.engine import Laws, belief_loss, privacy_loss
@@ -190,18 +190,13 @@ def _adds_up_from(
 
 
 def _published(
-    choice: Choice,
-    beliefs: Sequence[Laws | Sequence[Laws]],
-    share: Target,
-    noise: NoiseFamily,
-    pairs: Pairs,
-    *,
-    whole: bool,
+    choice: Choice, beliefs: Sequence[Laws | Sequence[Laws]], share: Target, column: ColumnRequest, *, whole: bool
 ) -> float | None:
     """The theorem's scale for laws, of which the first are its own; they may not be the whole that a file has known."""
     bounds = choice.bounds if choice.clips else None
     hidden = hidden_range(choice.theorem, beliefs, bounds)
-    found = choice.theorem.scale_for(cast(Belief, beliefs[0]), share, noise=noise, pairs=pairs, distance=hidden)
+    of: dict[str, Any] = {"noise": column.noise, "pairs": column.pairs, "distance": hidden}
+    found = choice.theorem.scale_for(cast(Belief, beliefs[0]), share, **of)
     if hidden is None or whole or bounds is not None:
         return found
     return max(found or 0.0, choice.published_scale or 0.0)  # laws that the file lacks may be wider
@@ -243,7 +238,7 @@ def again(
     engines = {name: belief_loss(one.laws, pairs=pairs, noise=noise, rows=rows) for name, one in covered.items()}
     asked, share = noise.unrounded(target), target.share(rows)
     whole = len(covered) == len(words)
-    published = _published(choice, [fitted, *(c.laws for c in covered.values())], share, noise, pairs, whole=whole)
+    published = _published(choice, [fitted, *(c.laws for c in covered.values())], share, column, whole=whole)
     distances = {name: _distance(covered[name].laws, pairs=pairs) if name in covered else math.inf for name in words}
     smaller = (1 - _NEARLY) * scale
     is_least = not exact or not scale or any(not is_private(one, smaller, asked) for one in engines.values())

@@ -76,16 +76,7 @@ def joint_leanings(choices: Mapping[str, Choice], target: Target, /) -> list[Lea
     measured = dict(choice.verified)
     if choice.observed is not None and "empirical" not in measured:
         measured["empirical"] = choice.observed
-    found = [
-        Leaning(
-            belief=name,
-            covered=name in choice.verified,
-            scale=math.nan,
-            loss=loss.loss(delta=target.delta).upper,
-            pair=choice.worst_pair,
-        )
-        for name, loss in measured.items()
-    ]
+    found = _measured(measured, choice, scales={}, delta=target.delta)
     most = any_joint_loss(choices.values())
     if target.delta:
         most = max(0.0, -math.expm1(target.epsilon - most)) * (1 + 2.0**-40)
@@ -95,15 +86,22 @@ def joint_leanings(choices: Mapping[str, Choice], target: Target, /) -> list[Lea
 
 def strata_leanings(choice: Choice, /, *, delta: float) -> list[Leaning]:
     """The same for a column whose scales are those of strata: the largest scale and loss of any of them."""
+    return _measured(choice.verified, choice, scales=choice.scale_per_belief, delta=delta)
+
+
+def _measured(
+    measured: Mapping[str, Verification], choice: Choice, *, scales: Mapping[str, float], delta: float
+) -> list[Leaning]:
+    """What was measured of a column with the choice; the pair is the worst one of all."""
     return [
         Leaning(
             belief=name,
-            covered=True,
-            scale=choice.scale_per_belief.get(name, math.nan),
+            covered=name in choice.verified,
+            scale=scales.get(name, math.nan),
             loss=found.loss(delta=delta).upper,
             pair=choice.worst_pair,
         )
-        for name, found in choice.verified.items()
+        for name, found in measured.items()
     ]
 
 

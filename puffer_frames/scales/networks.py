@@ -12,7 +12,6 @@ import numpy as np
 from puffer_frames.errors import ArgumentError, CalibrationError, short_traceback
 from puffer_frames.loss.atoms.counts import CountLoss, CountsLoss, RangeLoss
 from puffer_frames.loss.atoms.recursion import normalised
-from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.arguments import Target
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, divide_up, up
 from puffer_frames.papers.catalogue import EXACT_NETWORK, MECHANISMS, PUBLISHED_FOR
@@ -21,7 +20,7 @@ from puffer_frames.priors.network import BayesianNetwork, NetworkRange
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior
 from puffer_frames.scales.choice import Choice, measure
 from puffer_frames.scales.search import smallest_scale_of
-from puffer_frames.scales.series_counts import ReleasedCounts
+from puffer_frames.scales.series_counts import ReleasedCounts, SeriesNoiseRequest
 
 _MOST_ENTRIES = 1 << 21
 """Entries of all laws of several counts together: each evaluation goes through them."""
@@ -83,16 +82,7 @@ def network_scale(network: BayesianNetwork, /, *, counted: Counted, epsilon: flo
     return 0.0 if loss is None else smallest_scale_of(loss, target)
 
 
-def exact_of_networks(
-    networks: Sequence[BayesianNetwork],
-    counts: ReleasedCounts,
-    target: Target,
-    /,
-    *,
-    mechanism: str,
-    belief: str,
-    noise: NoiseFamily,
-) -> Choice:
+def exact_of_networks(request: SeriesNoiseRequest, mechanism: str, /) -> Choice:
     """The smallest Laplace scale that the exact loss of all released numbers confirms for every node and network.
 
     For "wasserstein" the largest W-infinity distance of the laws of one count or sum over epsilon, where that is more.
@@ -100,6 +90,7 @@ def exact_of_networks(
     Raises ArgumentError for other noise, too large a table, and several counts for "wasserstein"; CalibrationError
     where no noise is needed.
     """
+    networks, counts, target, noise = request.networks, request.counts, request.target, request.noise
     ranged = isinstance(networks, NetworkRange)
     if noise != PUBLISHED_FOR or (mechanism == "wasserstein" and (counts.bins > 1 or ranged)):
         raise ArgumentError(
@@ -121,14 +112,9 @@ def exact_of_networks(
     if mechanism == "wasserstein" and isinstance(loss, CountLoss):
         published = divide_up(loss.distance * unit, target.epsilon)
         scale = max(scale, divide_up(loss.distance * unit, asked.epsilon))
-    return Choice(
-        theorem=EXACT_NETWORK if mechanism == "exact" else MECHANISMS[mechanism],
-        published_scale=published,
-        scale=scale,
-        binding_belief=belief,
-        verified={belief: measure(loss, scale if unit == 1 else nextafter(scale / unit, 0.0), target)[0]},
-        adds_up=False,
-    )
+    measured = measure(loss, scale if unit == 1 else nextafter(scale / unit, 0.0), target)[0]
+    theorem = EXACT_NETWORK if mechanism == "exact" else MECHANISMS[mechanism]
+    return request.choice(theorem, scale, measured, published=published)
 
 
 def loss_of_networks(

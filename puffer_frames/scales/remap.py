@@ -171,11 +171,7 @@ class GaussianMedians:
             return places, _Roots(values=self.values[places], log_weights=np.log(weights), scale=self.scale).found()
 
     def crossing(self, ends: IndexArray, thresholds: FloatArray, /) -> FloatArray:
-        """The probability of an atom up to the place `ends` and a noisy value beyond the threshold, for each of them.
-
-        - `ends` (array of int): Places of atoms.
-        - `thresholds` (array): As many, finite.
-        """
+        """As `LaplaceMedians.crossing`."""
         values, weights, ends = self._grouped(ends)
         with np.errstate(over="ignore"):
             starts = np.searchsorted(values, thresholds - _END * self.scale)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -25,30 +24,17 @@ from puffer_frames.papers.quilt.networks import network_quilts
 from puffer_frames.papers.quilt.nodes import Quilt, QuiltScale, Windows, gap_influence, gap_quilt, node_quilts
 from puffer_frames.papers.quilt.scales import Chain, approx_quilts, exact_quilts, largest_over
 from puffer_frames.priors.markov import ChainBox, MarkovChain
-from puffer_frames.priors.network import BayesianNetwork, NetworkRange
+from puffer_frames.priors.network import NetworkRange
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.choice import Choice, measure
 from puffer_frames.scales.networks import exact_of_networks, loss_of_networks
 from puffer_frames.scales.search import is_private, scale_between, smallest_scale_of
-from puffer_frames.scales.series_counts import ReleasedCounts, has_law, nothing_to_hide
+from puffer_frames.scales.series_counts import ReleasedCounts, SeriesNoiseRequest, has_law, nothing_to_hide
 
 _SLOWER = 10
 """Times that are looked at one by one take so much longer where they recur in no pattern."""
 _MOST_STATES = 12
 """With more states a bound takes seconds."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeriesNoiseRequest:
-    """What the noise of counts of series is found for."""
-
-    chains: list[Chain]
-    rows: SeriesRows
-    counts: ReleasedCounts
-    target: Target
-    belief: str
-    noise: NoiseFamily
-    networks: Sequence[BayesianNetwork] = ()
 
 
 def suits_transport(chains: list[Chain], rows: SeriesRows, noise: NoiseFamily, /) -> bool:
@@ -86,14 +72,8 @@ def choose_transported(request: SeriesNoiseRequest, /) -> Choice:
     most = max(seen for _, seen in rows.extents()) * (counts.reach or 1)
     scale = min(scale, noise.hide_counts(most, asked, bins=counts.bins))  # which hides all values at once
     loss = min(max(engine.pure(scale).bracket.upper for engine in engines), target.epsilon)
-    return Choice(
-        theorem=MECHANISMS["transport"],
-        published_scale=None,
-        scale=scale,
-        binding_belief=request.belief,
-        verified={request.belief: Verification.proved(pure=loss, delta=0.0, epsilon=target.epsilon)},
-        adds_up=False,
-    )
+    verified = Verification.proved(pure=loss, delta=0.0, epsilon=target.epsilon)
+    return request.choice(MECHANISMS["transport"], scale, verified)
 
 
 def transported_losses(
@@ -182,9 +162,9 @@ def choose_noise(request: SeriesNoiseRequest, mechanism: str, /) -> Choice:
     if mechanism == "auto":
         return _least_noise(request)
     chains, rows, counts, target = request.chains, request.rows, request.counts, request.target
-    belief, noise, networks = request.belief, request.noise, request.networks
+    noise, networks = request.noise, request.networks
     if networks and mechanism in ("exact", "wasserstein"):
-        return exact_of_networks(networks, counts, target, mechanism=mechanism, belief=belief, noise=noise)
+        return exact_of_networks(request, mechanism)
     if mechanism in ("exact", "wasserstein"):
         return _exact(request, mechanism)
     if mechanism == "transport":
@@ -192,9 +172,7 @@ def choose_noise(request: SeriesNoiseRequest, mechanism: str, /) -> Choice:
     held_to = counts.unrounded(target, noise)
     extents = rows.extents(from_start=has_law(chains))
     noise_of = partial(_scale, reach=counts.reach or 1, bins=counts.bins, noise=noise, target=held_to)
-    quilts = printed = _quilts(
-        chains, extents, noise_of, mechanism=mechanism, epsilon=held_to.epsilon, networks=networks
-    )
+    quilts = printed = _quilts(request, mechanism, extents, noise_of)
     scale = max(map(noise_of, quilts))
     if mechanism == "quilt":
         held = _of_observed(chains, rows, noise_of, scale, epsilon=held_to.epsilon)
@@ -215,16 +193,12 @@ def choose_noise(request: SeriesNoiseRequest, mechanism: str, /) -> Choice:
             loss = _loss_at(chains, rows, counts, scale)
     whole = {observed for _, observed in rows.extents()}
     alone = mechanism != "group" and any(quilt.influence == 0 and quilt.card in whole for quilt in quilts)
-    return Choice(
-        theorem=QUILT_CLASS if any(isinstance(chain, ChainBox) for chain in chains) else MECHANISMS[mechanism],
-        published_scale=published,
-        scale=scale,
-        binding_belief=belief,
-        verified={
-            belief: Verification.proved(
-                pure=loss, delta=target.delta if noise.needs_delta else 0.0, epsilon=target.epsilon
-            )
-        },
+    delta = target.delta if noise.needs_delta else 0.0
+    return request.choice(
+        QUILT_CLASS if any(isinstance(chain, ChainBox) for chain in chains) else MECHANISMS[mechanism],
+        scale,
+        Verification.proved(pure=loss, delta=delta, epsilon=target.epsilon),
+        published=published,
         adds_up=mechanism not in ALONE,
         remarks=frozenset({"group noise"} if alone else ()),
     )
@@ -255,15 +229,11 @@ def _least_noise(request: SeriesNoiseRequest) -> Choice:
 
 
 def _quilts(
-    chains: list[Chain],
-    extents: list[tuple[int, int]],
-    noise_of: Callable[[Quilt], float],
-    *,
-    mechanism: str,
-    epsilon: float,
-    networks: Sequence[BayesianNetwork],
+    request: SeriesNoiseRequest, mechanism: str, extents: list[tuple[int, int]], noise_of: Callable[[Quilt], float]
 ) -> tuple[Quilt, ...]:
     """The quilts in use: those of the mechanism, or the whole stretch where it needs no more noise."""
+    chains, networks = request.chains, request.networks
+    epsilon = request.counts.unrounded(request.target, request.noise).epsilon
     whole = Quilt(card=max(n for _, n in extents), influence=0.0)
     if mechanism == "group":
         return (whole,)
@@ -358,8 +328,8 @@ def _over_extents(
 def _exact(request: SeriesNoiseRequest, mechanism: str) -> Choice:
     """The smallest scale for one count, or that of the largest W-infinity distance of its laws."""
     chains, rows, counts, target = request.chains, request.rows, request.counts, request.target
-    belief, noise = request.belief, request.noise
-    _check_exact(chains, rows, counts, noise, mechanism=mechanism)
+    noise = request.noise
+    _check_exact(request, mechanism)
     counted = np.array([k == counts.released[-1] for k in range(len(rows.states))])
     known = [chain for chain in chains if isinstance(chain, MarkovChain)]  # a box has none: refused before
     patterns = rows.patterns(from_start=has_law(chains))
@@ -378,20 +348,9 @@ def _exact(request: SeriesNoiseRequest, mechanism: str) -> Choice:
         published = divide_up(_distance(known, counted, patterns), target.epsilon)
         scale = max(scale, divide_up(published * target.epsilon, noise.unrounded(target.pure).epsilon))
     brackets = [measure(engine, scale, target)[0].pure_loss for engine in engines]
-    return Choice(
-        theorem=MECHANISMS[mechanism],
-        published_scale=published,
-        scale=scale,
-        binding_belief=belief,
-        verified={
-            belief: Verification(
-                pure_loss=max(brackets, key=lambda bracket: bracket.upper),
-                hockey_stick=Bracket(lower=0.0, upper=0.0),
-                epsilon=target.epsilon,
-            )
-        },
-        adds_up=False,
-    )
+    most, none = max(brackets, key=lambda bracket: bracket.upper), Bracket(lower=0.0, upper=0.0)
+    verified = Verification(pure_loss=most, hockey_stick=none, epsilon=target.epsilon)
+    return request.choice(MECHANISMS[mechanism], scale, verified, published=published)
 
 
 def _distance(chains: list[MarkovChain], counted: NDArray[np.bool_], patterns: list[NDArray[np.bool_]]) -> float:
@@ -459,11 +418,10 @@ def _check_work(patterns: list[NDArray[np.bool_]], whole: list[NDArray[np.bool_]
         )
 
 
-def _check_exact(
-    chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, noise: NoiseFamily, *, mechanism: str
-) -> None:
+def _check_exact(request: SeriesNoiseRequest, mechanism: str) -> None:
     """Raise ArgumentError for what has no exact law of a count."""
-    with_gaps = [times for times, seen in rows.extents(from_start=has_law(chains)) if times > seen]
+    rows, counts, noise = request.rows, request.counts, request.noise
+    with_gaps = [times for times, seen in rows.extents(from_start=has_law(request.chains)) if times > seen]
     check_length(max(with_gaps, default=1))
     if noise != PUBLISHED_FOR or (counts.several and len(rows.states) != 2):
         raise ArgumentError(

@@ -1,4 +1,4 @@
-"""Which numbers of a series are released, and errors of its chains."""
+"""Which numbers of a series are released, what their noise is found for, and errors of its chains."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from puffer_frames.errors import CalibrationError
+from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.arguments import Target
+from puffer_frames.papers.catalogue import Theorem
 from puffer_frames.papers.quilt.scales import Chain
+from puffer_frames.priors.network import BayesianNetwork
 from puffer_frames.priors.prior import FloatArray
 from puffer_frames.priors.series_rows import SeriesRows
+from puffer_frames.scales.choice import Choice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +78,41 @@ class ReleasedCounts:
         for _ in range(self.bins):
             target = noise.unrounded(target)
         return target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesNoiseRequest:
+    """What the noise of counts of series is found for."""
+
+    chains: list[Chain]
+    rows: SeriesRows
+    counts: ReleasedCounts
+    target: Target
+    belief: str
+    noise: NoiseFamily
+    networks: Sequence[BayesianNetwork] = ()
+
+    def choice(
+        self,
+        theorem: Theorem,
+        scale: float,
+        verified: Verification,
+        /,
+        *,
+        published: float | None = None,
+        adds_up: bool = False,
+        remarks: frozenset[str] = frozenset(),
+    ) -> Choice:
+        """A scale, and what was found of it under the one belief."""
+        return Choice(
+            theorem=theorem,
+            published_scale=published,
+            scale=scale,
+            binding_belief=self.belief,
+            verified={self.belief: verified},
+            adds_up=adds_up,
+            remarks=remarks,
+        )
 
 
 def has_law(chains: list[Chain]) -> bool:

@@ -250,8 +250,10 @@ IN_SPARK = {
 """Kept columns, and what each tells."""
 
 
-def test_kept_columns_in_spark(spark):
-    """There nothing is sorted: numbers are looked at in cells, and for affine copies."""
+@pytest.mark.parametrize("rows", [kept.ROWS, 400])
+def test_kept_columns_in_spark(spark, monkeypatch, rows):
+    """Of many rows some are looked at, and all are asked."""
+    monkeypatch.setattr("puffer_frames.frames.spark.passes.ROWS", rows)
     finer = "a finer code, nearly all different"
     columns = {name: KEPT[name][0]["k"] for name in (*IN_SPARK, finer)} | {"sorted": np.argsort(np.argsort(GROUP))}
     frame = build_frame(

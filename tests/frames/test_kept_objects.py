@@ -19,7 +19,7 @@ from test_kept import FLAG, GROUP, LETTER, RNG, ROWS, SCORE, found, objects
 import puffer_frames
 from puffer_frames import Layout, audit, write_parquet
 from puffer_frames.errors import ColumnTypeError
-from puffer_frames.frames import kept
+from puffer_frames.frames.columns import check_depth
 from puffer_frames.frames.local.own import own_array
 from puffer_frames.frames.stamps.entries import plain_entry
 
@@ -191,5 +191,5 @@ def test_objects_that_hold_themselves_are_refused(kind, tmp_path):
         )
     assert not path.exists()
     with pytest.raises(ColumnTypeError):
-        kept.check_depth(nw.from_native(pd.Series([nested(102)]), series_only=True), name="k")
-    kept.check_depth(nw.from_native(pd.Series([nested(100)]), series_only=True), name="k")
+        check_depth(nw.from_native(pd.Series([nested(102)]), series_only=True), name="k")
+    check_depth(nw.from_native(pd.Series([nested(100)]), series_only=True), name="k")

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -22,9 +21,8 @@ from puffer_frames.frames.arrow import (
     stored_plan,
     stored_type,
 )
-from puffer_frames.frames.columns import Frame, Name, NativeFrame, check_column_names
+from puffer_frames.frames.columns import Name, NativeFrame, check_column_names
 from puffer_frames.frames.dates import in_days
-from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.levels import (
     FIRST,
     are_labels,
@@ -43,10 +41,8 @@ from puffer_frames.priors.prior import FloatArray
 class PolarsTable(LocalTable):
     """A polars.DataFrame. It may have the index of a pandas frame as a column, from a file."""
 
-    def opened(self) -> Frame:
-        check_process()
-        check_column_names(self.names)
-        return nw.from_native(stored_plan(self.native), eager_only=True)
+    def readable(self) -> NativeFrame:
+        return stored_plan(self.native)
 
     def metadata(self) -> dict[str, Any] | None:
         return attribute_of(self.native)
@@ -81,14 +77,11 @@ class ArrowTable(LocalTable):
         family = "text" if pa.types.is_dictionary(own) else arrow_family(own)
         return {"text": "labels", "bool": "booleans"}.get(family or "", "numbers")
 
-    def opened(self) -> Frame:
-        """The columns as a Polars frame; raises ArgumentTypeError for a type that Polars lacks."""
-        check_process()
-        check_column_names(self.names)
+    def readable(self) -> NativeFrame:
         frame = pl.from_arrow(readable(self.native))
         assert isinstance(frame, pl.DataFrame)
         frame.columns = list(self.names)  # Polars numbers a column without a name
-        return nw.from_native(frame, eager_only=True)
+        return frame
 
     def as_given(self, frame: pl.DataFrame, /) -> NativeFrame:
         """A Polars frame as a table; columns of this one keep their types, unless these cannot hold them."""
@@ -138,12 +131,10 @@ class ArrowTable(LocalTable):
 class PandasTable(LocalTable):
     """A pandas.DataFrame."""
 
-    def opened(self) -> Frame:
-        check_process()
-        check_column_names(self.names)
+    def readable(self) -> NativeFrame:
         plain = all(isinstance(label, str) for label in self.labels)
         named = self.native if plain else self.native.set_axis(list(self.names), axis=1)
-        return nw.from_native(stored_pandas(named), eager_only=True)
+        return stored_pandas(named)
 
     def apart(self) -> PandasTable:
         return PandasTable(self.native.copy(deep=False))

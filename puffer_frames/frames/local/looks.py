@@ -9,11 +9,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
-from numpy.typing import NDArray
 
 from puffer_frames.errors import PufferWarning, RowOrderWarning
 from puffer_frames.frames import kept, order
-from puffer_frames.frames.coded import codes_of, is_plain, is_plain_dtype, numbers_of
+from puffer_frames.frames.coded import Coded, codes_of, is_plain, is_plain_dtype, numbers_of
 from puffer_frames.frames.columns import Frame
 from puffer_frames.frames.draws import Draws, Reader, read_series
 from puffer_frames.frames.kept import Ask, Column, Evidence, kept_columns, look_at_kept
@@ -30,18 +29,12 @@ _ROW = "row"
 
 
 def warn_of_order(
-    frame: Frame,
-    secrets: LocalSecrets,
-    roles: Roles,
-    coded: Mapping[str, NDArray[np.uint16]],
-    /,
-    *,
-    counts: Sequence[int],
+    frame: Frame, secrets: LocalSecrets, roles: Roles, coded: Mapping[str, Coded], /, *, counts: Sequence[int]
 ) -> list[RowOrderWarning]:
     """Warn of the row order of a frame in memory; columns of labels are numbers of their levels."""
     places = window_places(len(frame), most=WINDOW * order.WINDOWS, windows=order.FEWER)
     public = [
-        coded[name][places].astype(np.float64) if name in coded else numbers_of(frame[name][places])
+        coded[name].codes[places].astype(np.float64) if name in coded else numbers_of(frame[name][places])
         for name in roles.public
     ]
     sample = Sample.of(
@@ -104,10 +97,17 @@ def warn_of_kept_in_plan(plan: pl.LazyFrame, roles: Roles, /, *, rows: int, draw
         if step == 1
         else columns.with_row_index(_ROW).filter((pl.col(_ROW) // 2).hash(1) % step == 0).drop(_ROW)
     )
-    found = some.collect(engine="streaming")
-    sample = {name: nw.from_native(found[name], series_only=True) for name in found.columns}
-    ask = None if rows <= kept.ROWS else lambda kept_, target: plan_evidence(columns, kept_, target)
-    return kept_warnings(sample, roles, own, released=released_in(found, draws(), roles), in_order=True, ask=ask)
+    ask = None if step == 1 else lambda kept_, target: plan_evidence(columns, kept_, target)
+    return warn_of_kept_in_sample(some.collect(engine="streaming"), roles, in_order=True, draws=draws, ask=ask)
+
+
+def warn_of_kept_in_sample(
+    sample: pl.DataFrame, roles: Roles, /, *, in_order: bool, draws: Rehearsed, ask: Ask | None
+) -> list[PufferWarning]:
+    """The same of a sample of rows, under their plain names, of any engine, which is asked for all rows."""
+    entries = {name: nw.from_native(sample[name], series_only=True) for name in sample.columns}
+    released, names = released_in(sample, draws(), roles), roles.plain("keep")
+    return kept_warnings(entries, roles, names, released=released, in_order=in_order, ask=ask)
 
 
 def _level(index: Any, k: int) -> nw.Series[Any]:
@@ -142,8 +142,9 @@ def kept_warnings(
     released: Mapping[str, Column],
     in_order: bool,
     ask: Ask | None,
+    of_all: bool = False,
 ) -> list[PufferWarning]:
-    """From some rows; `names` are those of the kept columns, and others are of the index."""
+    """From some rows; `names` are those of the kept columns, and others are of the index. See `look_at_kept`."""
     targets = {
         plain: Column(name=name, codes=codes_of(sample[plain]), numbers=numbers_of(sample[plain]))
         for plain, name in roles.without_given().plain("secret", "public").items()
@@ -158,7 +159,8 @@ def kept_warnings(
         for k, column in enumerate(kept_columns(entries, name=names.get(plain, "the index")))
     }
     asked = ask and (lambda kept_, target: ask(kept_, target) if set(kept_) <= set(sample) else None)
-    return list(look_at_kept(own, secrets, public, released=released, given=roles.given, in_order=in_order, ask=asked))
+    asks: dict[str, Any] = {"given": roles.given, "in_order": in_order, "ask": asked, "of_all": of_all}
+    return list(look_at_kept(own, secrets, public, released=released, **asks))
 
 
 def plan_evidence(plan: pl.LazyFrame, own: Sequence[str], target: str, /) -> Evidence | None:

@@ -15,10 +15,18 @@ import polars as pl
 from puffer_frames.errors import ArgumentError, PufferWarning, RowOrderWarning
 from puffer_frames.frames.arrow import in_level_order
 from puffer_frames.frames.coded import Coded, Numbered, as_series, fits, in_order_of, natural, some_entries, used_levels
-from puffer_frames.frames.columns import Frame, Name, NativeFrame, check_one_type, column
+from puffer_frames.frames.columns import (
+    Frame,
+    Name,
+    NativeFrame,
+    check_column_names,
+    check_depth,
+    check_one_type,
+    column,
+)
 from puffer_frames.frames.dates import has_dates, in_days, with_dates
 from puffer_frames.frames.draws import Draws, Released
-from puffer_frames.frames.kept import check_depth
+from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.levels import FIRST, are_in_place, check_level_names, is_trivial
 from puffer_frames.frames.lists import as_lists, has_lists, in_texts, is_of_lists, list_texts, with_lists
 from puffer_frames.frames.local.engine import LocalSecrets, LocalValues, count_codes, count_joint
@@ -289,6 +297,7 @@ class LocalTable(ABC):
     """As it was given."""
 
     is_plan = False
+    """Whether a release of this kind is a plan that holds the raw rows, until it is run."""
 
     @classmethod
     def of(cls, frame: NativeFrame, /) -> Self:
@@ -297,7 +306,7 @@ class LocalTable(ABC):
 
     @property
     def labels(self) -> Sequence[Name]:
-        """Labels of the columns, as the frame has them."""
+        """Labels of the columns, as the frame has them; no row of a plan is read."""
         return list(self.native.columns)
 
     @property
@@ -305,24 +314,33 @@ class LocalTable(ABC):
         return tuple(str(name) for name in self.labels)
 
     def kind_of(self, name: str, /) -> str:
-        """By its dtype; a column of objects is looked at."""
+        """One of "labels" (text or categories), "booleans" and "numbers" (any other); raises KeyError for no column.
+
+        By its dtype; a column of objects is looked at.
+        """
         return "labels" if self.has_lists(name) else kind_of(column(self.opened(), name).dtype)
 
     def has_lists(self, name: str, /) -> bool:
-        """By its dtype."""
+        """Whether a column holds lists that can be released as labels."""
         return has_lists(column(self.opened(), name))
 
     def has_dates(self, name: str, /) -> bool:
-        """By its dtype; a column of objects is looked at."""
+        """Whether a column holds dates, or times."""
         return has_dates(column(self.opened(), name))
 
-    @abstractmethod
     def opened(self) -> Frame:
         """The frame as narwhals has it, its columns named by text.
 
-        Raises ArgumentError for column labels that are equal as text; ForkedProcessError In a process that has no
-        threads of Polars.
+        Raises ArgumentError for column labels that are equal as text, ArgumentTypeError for a type that Polars lacks;
+        ForkedProcessError in a process that has no threads of Polars.
         """
+        check_process()
+        check_column_names(self.names)
+        return nw.from_native(self.readable(), eager_only=True)
+
+    @abstractmethod
+    def readable(self) -> NativeFrame:
+        """A Polars or pandas frame of the same rows, its columns named by text."""
 
     def apart(self) -> Self:
         """As a frame in which no column is set or taken away when that is done to the given one."""
@@ -338,7 +356,7 @@ class LocalTable(ABC):
 
     @abstractmethod
     def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
-        """The frame with a JSON-like dict attached."""
+        """The native frame with a JSON-like dict attached: the same one where its library allows that."""
 
     def values(self, name: str, /) -> FloatArray:
         """A column of 64-bit floats without missing ones."""
@@ -367,10 +385,17 @@ class LocalTable(ABC):
 
     @abstractmethod
     def with_levels(self, *, known: Collection[str], rows: int) -> Self:
-        """As `Table.with_levels`."""
+        """With the levels of a pandas index as columns, and without those that are no data.
+
+        No data are 0, 1, ..., n - 1, and the numbers of the rows of a release of so many rows: what is left of them
+        after a sort or a filter. A level with one of the `known` names is data.
+        """
 
     def is_in_place(self, *, known: Collection[str]) -> bool:
-        """As `Table.is_in_place`, of a column that is the index of a pandas frame."""
+        """Whether the labels of rows that `with_levels` leaves out are 0, 1, ..., n - 1, in this order.
+
+        In any other order they are no data of the table, and still tell something: an order of the rows.
+        """
         return FIRST not in self.names or FIRST in known or are_in_place(pl.Series(self.native[FIRST]))
 
     def by_place(self) -> Self:
@@ -378,15 +403,22 @@ class LocalTable(ABC):
         return self
 
     def run(self) -> Self:
+        """The same rows, in memory for a plan: they are asked for more than once."""
         return self
 
     in_memory = run
 
     def fingerprint(self, *, like: str = "") -> str:
+        """What ties a certificate to the rows, to be compared with the fingerprint `like`."""
         return fingerprint(self.opened(), like=like)
 
     def complete(self, roles: Roles, /, *, nulls: str, layout: RowOrder | None) -> LocalRows:
-        """Numbered by `row_id`, or else by position; a release requires a decision on a pandas index."""
+        """Check the columns and leave out incomplete rows for `nulls="drop"`; for "level" a missing label is a level.
+
+        Rows with a layout can be released: each has a number that no other has and that does not change, by `row_id`,
+        or else by position; a pandas index requires a decision. Raises ArgumentError for a layout that this frame
+        cannot have.
+        """
         table = self.apart()
         opened = table.opened()
         if layout is not None:
@@ -418,18 +450,30 @@ class LocalTable(ABC):
         )
 
     def read_units(self, asked: UnitColumns, /) -> UnitRows:
+        """What units add; of a plan each different contribution once, unless units are asked for by name.
+
+        Raises ArgumentError, ArgumentTypeError, PriorError for dtypes, missing values, an empty frame, and a unit in
+        two groups.
+        """
         return read_units(self.opened(), asked)
 
     def unit_sizes(self, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str) -> UnitSizes:
-        """From the rows of the units, as `units.local_unit_sizes`."""
+        """How many rows the units have, and in which of the columns their rows differ. Rows without a unit, or with a
+        missing group, are left out for `nulls="drop"`; else a missing unit is a PriorError.
+        """
         frame, _ = in_days(self.opened(), values)
         return local_unit_sizes(frame, unit=unit, groups=groups, values=values, nulls=nulls)
 
     def read_series(self, asked: SeriesColumns, /) -> SeriesRows:
+        """The pieces of the series of all units, and counts of their states.
+
+        Raises ArgumentError, ArgumentTypeError, PriorError for dtypes, missing entries, an empty frame, a time that
+        occurs twice, times without a usual step or between two of its multiples, and a state that is not listed.
+        """
         return read_series(self.opened(), asked)
 
     def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
-        """A small frame of this kind, with columns of labels, each like the column of that name, and of numbers."""
+        """A small frame in memory, with columns of labels, each like the column of that name, and of numbers."""
         return self.as_given(build_answers(self.opened(), labels=labels, numbers=numbers, names=self.labels))
 
 
@@ -441,20 +485,14 @@ class LocalRows(CompleteRows):
     """The frame; if it is to be released, nobody else holds the memory of the columns that are read."""
     table: LocalTable
     """With all its rows."""
-    names: tuple[str, ...]
-    roles: Roles
     layout: RowOrder
-    nulls: str
     secrets: LocalSecrets
     coded: Mapping[str, Coded]
     """The columns of labels: they are read once, so that what is counted is what is released."""
     numbers: Numbers | None
     """Numbers of the rows; None for 0, 1, ..., n - 1."""
-    dates: Mapping[str, Any]
-    """Native dtypes of the columns of days that are dates in the table."""
     lists: Mapping[str, pl.DataType]
     """Dtypes of the columns of texts that are lists in the table."""
-    beyond: tuple[int, int] = (0, 0)
 
     def values_of(self, name: str, /) -> LocalValues:
         return LocalValues.of(self.frame, self.secrets, name)
@@ -481,10 +519,9 @@ class LocalRows(CompleteRows):
         return [*found, *warn_of_kept(self.frame, self.roles, **asked, read=self._read, draws=draws)]
 
     def _warn_of_order(self, counts: Sequence[int]) -> list[RowOrderWarning]:
-        codes = {name: coded.codes for name, coded in self.coded.items()}
         roles = self.roles.without_given()
         secrets = self.secrets if roles is self.roles else LocalSecrets.of(self.frame, roles.secret)
-        return warn_of_order(self.frame, secrets, roles, codes, counts=counts)
+        return warn_of_order(self.frame, secrets, roles, self.coded, counts=counts)
 
     def _read(self, name: str, levels: Levels | None) -> Reals:
         """A column as a draw reads it: numbers without a copy, labels as they were counted."""

@@ -34,11 +34,7 @@ from puffer_frames.priors.series_rows import SeriesRows, UnitRows
 
 
 def read_units(frame: Frame, asked: UnitColumns, /) -> UnitRows:
-    """Read the rows of every unit.
-
-    Raises ArgumentError, ArgumentTypeError, PriorError for dtypes, missing values, an empty frame, and a unit in two
-    groups.
-    """
+    """Read the rows of every unit."""
     check_rows(len(frame))
     complete = frame if asked.nulls == "raise" else complete_rows(frame, asked.all)
     n = len(complete)
@@ -49,10 +45,16 @@ def read_units(frame: Frame, asked: UnitColumns, /) -> UnitRows:
         codes, units = factorise(complete, asked.unit)
     order, starts = by_unit(codes, values, units=len(units))
     groups, group_of = _groups(complete, asked.by, order, starts)
-    times, often = np.ones(n, dtype=np.intp), np.ones(len(units), dtype=np.intp)
-    return UnitRows.of(
-        units, values[order], starts, times=times, groups=groups, group_of=group_of, often=often, moved=moved
-    )
+    return UnitRows(
+        units=units,
+        values=values[order],
+        times=np.ones(n, dtype=np.intp),
+        starts=starts,
+        groups=groups,
+        group_of=group_of,
+        often=np.ones(len(units), dtype=np.intp),
+        moved=moved,
+    ).with_different_values()
 
 
 def local_unit_sizes(
@@ -140,9 +142,6 @@ def read_series(frame: Frame, asked: SeriesColumns, /) -> SeriesRows:
 
     The step and the first time of a unit are those of its rows, with or without a state. Rows without one are left out
     for `nulls="drop"`: their times are missing then. A unit without any state is left out.
-
-    Raises ArgumentError, ArgumentTypeError, PriorError for dtypes, missing entries, an empty frame, a time that occurs
-    twice, times without a usual step or between two of its multiples, and a state that is not listed.
     """
     check_rows(len(frame))
     complete = frame if asked.nulls == "raise" else complete_rows(frame, [asked.state])

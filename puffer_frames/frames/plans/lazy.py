@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -40,7 +40,6 @@ from puffer_frames.frames.plans.survey import Survey, survey
 from puffer_frames.frames.plans.trace import Compared
 from puffer_frames.frames.roles import Roles, RowOrder, check_nulls, complete_plan, no_complete_row
 from puffer_frames.frames.series import FIRST_STATE, NO_STATE, Layout, SeriesColumns, Timeline, numbers_of_states
-from puffer_frames.frames.stamps.parquet import attribute_of, put_attribute
 from puffer_frames.frames.summary import check_few_levels
 from puffer_frames.frames.tally import Cells, CompleteRows, FoundValues, in_cells
 from puffer_frames.frames.units import UNIT
@@ -50,37 +49,6 @@ from puffer_frames.priors.series_rows import SeriesRows
 
 _PART = 1 << 25
 """About so many rows are in memory together."""
-
-
-class PolarsUnits:
-    """As `counted_units.UnitEngine`."""
-
-    wraps: ClassVar[bool] = True
-
-    def lists(self, rows: pl.LazyFrame, groups: Sequence[str], /) -> pl.LazyFrame:
-        return rows.group_by(UNIT).agg(
-            pl.col(VALUE).drop_nulls().sort().alias(VALUES),
-            pl.len().cast(pl.Int64).alias(ROWS),
-            *(pl.col(name).min().alias(least(name)) for name in groups),
-            *(pl.col(name).max().alias(largest(name)) for name in groups),
-        )
-
-    def parts(self, rows: pl.LazyFrame, count: int, /) -> Sequence[pl.LazyFrame]:
-        """By a hash of the units, or of the values where each row is a unit."""
-        parts = max(1, -(-count // _PART))  # of a table of one row the count may be 0
-        names = rows.collect_schema().names()
-        key = next((name for name in (UNIT, VALUE) if name in names), None)
-        if parts == 1 or key is None:
-            return [rows]
-        return [rows.filter(pl.col(key).hash() % parts == k) for k in range(parts)]
-
-    def moments(self, rows: pl.LazyFrame, name: str, /) -> pl.LazyFrame:
-        dtype = rows.collect_schema()[name]
-        exact = isinstance(dtype, pl.Datetime) and dtype.time_unit == "ns"
-        return rows.with_columns(pl.col(name).dt.timestamp("ns" if exact else "us"))
-
-    def read(self, counts: pl.LazyFrame, /) -> pl.DataFrame:
-        return counts.collect(engine="streaming")
 
 
 _LOW, _HIGH, _BEGIN = "low", "high", "begin"
@@ -101,7 +69,11 @@ def lay_out(rows: pl.LazyFrame, asked: SeriesColumns, count: int, /) -> SeriesRo
     per unit and piece.
     """
     between = _between(rows, most=count // _ROWS_PER_UNIT)
-    units = _by_group(rows) if between is None else _by_place(rows, between)
+    if between is None:
+        ends = pl.col(TIME).min().alias(_LOW), pl.col(TIME).max().alias(_HIGH)
+        units: pl.DataFrame | None = rows.group_by(UNIT).agg(*ends).collect(engine="streaming")
+    else:
+        units = _by_place(rows, between)
     if units is None:
         return None
     units = units[np.argsort(numbered_entries(units[UNIT])[0])]
@@ -143,14 +115,8 @@ def _between(rows: pl.LazyFrame, *, most: int) -> tuple[int, int] | None:
     return (low, high) if low is not None and high - low < most else None
 
 
-def _by_group(rows: pl.LazyFrame) -> pl.DataFrame:
-    """The first and the last time of each unit."""
-    ends = rows.group_by(UNIT).agg(pl.col(TIME).min().alias(_LOW), pl.col(TIME).max().alias(_HIGH))
-    return ends.collect(engine="streaming")
-
-
 def _by_place(rows: pl.LazyFrame, between: tuple[int, int]) -> pl.DataFrame | None:
-    """The same for units between two numbers; None where one is not."""
+    """The first and the last time of each unit between two numbers; None where one is not."""
     least, ends = between[0], np.iinfo(np.int64)
     low, high = (np.full(between[1] - least + 1, end) for end in (ends.max, ends.min))
     for batch in _batches(rows.select(pl.col(UNIT).cast(pl.Int64), TIME)):
@@ -224,12 +190,12 @@ _UNORDERED = re.compile(
 class LazyTable(PlanTable):
     """A plan whose columns are named by position: Polars reads names like "^x$" as patterns."""
 
-    plan: pl.LazyFrame
+    native: pl.LazyFrame
     names: tuple[str, ...]
     schema: Mapping[str, nw.dtypes.DType]
 
-    engine = PolarsUnits()
     is_plan = True
+    wraps = True
 
     @classmethod
     def of(cls, plan: pl.LazyFrame, /) -> LazyTable:
@@ -237,31 +203,47 @@ class LazyTable(PlanTable):
         plan = stored_plan(plan)
         schema = nw.from_native(plan).collect_schema()
         check_column_names(schema.names())
-        return cls(plan=plan, names=tuple(schema.names()), schema=dict(schema))
+        return cls(native=plan, names=tuple(schema.names()), schema=dict(schema))
 
     def in_memory(self) -> PolarsTable:
-        return PolarsTable(self.plan.collect())
+        return PolarsTable(self.native.collect())
 
     run = in_memory
 
     def read_series(self, asked: SeriesColumns, /) -> SeriesRows:
         """As `counted_units.count_series`: on a line, or by windows."""
-        return count_series(self, asked, PolarsUnits(), lay_out=lay_out)
+        return count_series(self, asked, lay_out=lay_out)
 
     def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
-        return PolarsTable(self.plan.collect_schema().to_frame()).answers(labels=labels, numbers=numbers)
-
-    def dtypes(self, names: Sequence[str], /) -> Mapping[str, nw.dtypes.DType]:
-        return {name: self.schema[name] for name in names}
+        return PolarsTable(self.native.collect_schema().to_frame()).answers(labels=labels, numbers=numbers)
 
     def plain(self, named: Mapping[str, str], /) -> pl.LazyFrame:
-        return self.plan.select(pl.nth(self.names.index(name)).alias(alias) for alias, name in named.items())
+        return self.native.select(pl.nth(self.names.index(name)).alias(alias) for alias, name in named.items())
 
-    def metadata(self) -> dict[str, Any] | None:
-        return attribute_of(self.plan)
+    def lists(self, rows: pl.LazyFrame, groups: Sequence[str], /) -> pl.LazyFrame:
+        return rows.group_by(UNIT).agg(
+            pl.col(VALUE).drop_nulls().sort().alias(VALUES),
+            pl.len().cast(pl.Int64).alias(ROWS),
+            *(pl.col(name).min().alias(least(name)) for name in groups),
+            *(pl.col(name).max().alias(largest(name)) for name in groups),
+        )
 
-    def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
-        return put_attribute(self.plan, metadata)
+    def parts(self, rows: pl.LazyFrame, count: int, /) -> Sequence[pl.LazyFrame]:
+        """By a hash of the units, or of the values where each row is a unit."""
+        parts = max(1, -(-count // _PART))  # of a table of one row the count may be 0
+        names = rows.collect_schema().names()
+        key = next((name for name in (UNIT, VALUE) if name in names), None)
+        if parts == 1 or key is None:
+            return [rows]
+        return [rows.filter(pl.col(key).hash() % parts == k) for k in range(parts)]
+
+    def moments(self, rows: pl.LazyFrame, name: str, /) -> pl.LazyFrame:
+        dtype = rows.collect_schema()[name]
+        exact = isinstance(dtype, pl.Datetime) and dtype.time_unit == "ns"
+        return rows.with_columns(pl.col(name).dt.timestamp("ns" if exact else "us"))
+
+    def read(self, counts: pl.LazyFrame, /) -> pl.DataFrame:
+        return counts.collect(engine="streaming")
 
     @staticmethod
     def _check(layout: RowOrder) -> None:
@@ -283,7 +265,7 @@ class LazyTable(PlanTable):
         roles.check_names(self.names)
         dates = self._dates(roles)
         roles.check_dtypes({**self.schema, **dict.fromkeys(dates, nw.Int64())})
-        if layout is not None and not named and _UNORDERED.search(self.plan.explain(optimized=False)):
+        if layout is not None and not named and _UNORDERED.search(self.native.explain(optimized=False)):
             raise ArgumentError(
                 "the plan",
                 rule="one whose rows come in the same order in every run, or given a row_id",
@@ -293,7 +275,7 @@ class LazyTable(PlanTable):
         secrets, values = roles.plain("secret"), roles.plain("public")
         columns = [*(secrets | values).items(), *([(NUMBER, roles.row_id)] if roles.row_id is not None else [])]
         columns += roles.plain("keep").items()
-        rows = self.plan.select(self._named(name, alias, dates) for alias, name in columns)
+        rows = self.native.select(self._named(name, alias, dates) for alias, name in columns)
         if nulls == "drop":
             rows = nw.to_native(complete_plan(nw.from_native(rows), (*secrets, *values)))
         given = rows
@@ -309,7 +291,7 @@ class LazyTable(PlanTable):
             coded=[roles.public.index(name) for name in roles.coded],
         )
         if found is None:
-            check_rows(int(self.plan.select(pl.len()).collect().item()) if nulls == "drop" else 0)
+            check_rows(int(self.native.select(pl.len()).collect().item()) if nulls == "drop" else 0)
             raise no_complete_row()
         if named and (found.unnumbered or found.repeated):
             missing = int(given.select(pl.col(NUMBER).null_count()).collect(engine="streaming").item())
@@ -318,11 +300,11 @@ class LazyTable(PlanTable):
 
     def _dates(self, roles: Roles) -> dict[str, pl.DataType]:
         """The public columns of dates, and their dtypes; raises ColumnTypeError for times of the day."""
-        given = self.plan.collect_schema()
+        given = self.native.collect_schema()
         found = {name: given[name] for name in dates_among(self.schema, roles.numbers)}
         for name in (name for name, dtype in found.items() if dtype != pl.Date):
             moments = pl.nth(self.names.index(name))
-            other = self.plan.select((moments.cast(pl.Date).cast(found[name]) != moments).any())
+            other = self.native.select((moments.cast(pl.Date).cast(found[name]) != moments).any())
             if other.collect(engine="streaming").item():
                 raise no_dates(name, "times of the day")
         return found
@@ -343,14 +325,8 @@ class LazyRows(CompleteRows):
     """Complete rows of a plan: columns `secret_0`, ..., `public_0`, ..., perhaps `NUMBER`, and `keep_0`, ..."""
 
     rows: pl.LazyFrame
-    names: tuple[str, ...]
-    """The frame's own columns."""
-    roles: Roles
     survey: Survey
     """What one run found, and every other must repeat."""
-    nulls: str
-    dates: Mapping[str, pl.DataType]
-    """Dtypes of the columns of days that are dates in the plan."""
 
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         """By one run, which is compared with the survey."""

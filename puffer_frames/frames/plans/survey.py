@@ -57,7 +57,7 @@ def survey(
         return None
     first = pl.concat(begin)
     places = [secrets + k for k in range(public) if k not in coded]
-    looker = _Looker.of(first, marker, marked=marked, secrets=secrets, own=own, numbers=places, few=few)
+    looker = _Looker(first, marker, marked=marked, secrets=secrets, own=own, numbers=places, few=few)
     different = tuple(first[:, secrets + k].n_unique() for k in coded)
     del first
     marking, windows = Marking(marker), Windows(own)
@@ -71,7 +71,10 @@ def survey(
         last = keys[-1]
         if not ordered:
             numbers.append(np.array(batch[:, len(names) - 1].drop_nulls().to_numpy(), dtype=np.int64))
-        _take(windows, batch, bits, secrets=secrets, own=own, public=public)
+        wanted = windows.wanted(len(batch))  # copies of the rows of some windows: a batch is not kept
+        shown = [*range(own), *range(secrets, secrets + public)]
+        taken = [_entries(batch[:, k], bits[k], wanted, text=k < own) for k in shown]
+        windows.take(wanted, taken, rows=len(batch))
     return Survey(
         trace=Trace(marker=marker, rows=marking.rows, marks=marking.end(), runs=runs),
         extents=tuple(_extent(parts) for parts in zip(*seen, strict=True)),
@@ -81,13 +84,6 @@ def survey(
         repeated=_repeated(numbers),
         sample=windows.sample(),
     )
-
-
-def _take(windows: Windows, batch: pl.DataFrame, bits: Sequence[Bits], *, secrets: int, own: int, public: int) -> None:
-    """Copy the rows of some windows: a batch is not kept."""
-    wanted = windows.wanted(len(batch))
-    asked = [*range(own), *range(secrets, secrets + public)]
-    windows.take(wanted, [_entries(batch[:, k], bits[k], wanted, text=k < own) for k in asked], rows=len(batch))
 
 
 def _entries(values: pl.Series, bits: Bits, wanted: IndexArray, *, text: bool) -> NDArray[Any]:
@@ -187,23 +183,16 @@ def _extent(parts: Iterable[_Column]) -> Extent:
     return Extent(missing=whole.missing, infinite=whole.infinite, low=whole.low, high=whole.high, std=lambda: std)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Looker:
-    """Looks at the batches of a plan, each by itself."""
+    """Looks at the batches of a plan, each by itself, and counts their rows by what the first rows hold.
 
-    secrets: int
-    own: int
-    """How many of them are looked at for their order."""
-    numbers: Sequence[int]
-    """Places of the public columns of numbers."""
-    marked: Sequence[int]
-    """Places of what `Marker.bits` takes for each of the frame's own columns."""
-    marker: Marker
-    tallies: tuple[Tally | None, ...]
+    - `marked`: Places of what `Marker.bits` takes for each of the frame's own columns.
+    - `secrets`, `own`: How many of these are secrets, and how many of them are looked at for their order.
+    - `numbers`: Places of the public columns of numbers.
+    """
 
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         first: pl.DataFrame,
         marker: Marker,
         /,
@@ -213,29 +202,26 @@ class _Looker:
         own: int,
         numbers: Sequence[int],
         few: int,
-    ) -> _Looker:
-        """By what the first rows hold."""
+    ) -> None:
+        self._marker, self._marked, self._secrets, self._own, self._numbers = marker, marked, secrets, own, numbers
         labels = first[:, :secrets]
         keys = marker.key_of([marker.bits(first[:, marked[k]]) for k in range(secrets)])
         codes = None if any(column.null_count() for column in labels) else Codes.of(labels, keys)
         values = [first[:, place] for place in numbers]
-        tallies = tuple(Tally.of(column, codes, few=few) if codes else None for column in values)
-        return cls(secrets=secrets, own=own, numbers=numbers, marked=marked, marker=marker, tallies=tallies)
+        self.tallies = [Tally.of(column, codes, few=few) if codes else None for column in values]
 
     def look(self, batch: pl.DataFrame, /) -> tuple[list[Bits], Bits, list[_Column]]:
         """The bits of the batch's columns, those of the secrets, and the public columns of numbers; its rows are
         counted.
         """
-        held = {place: batch[:, place].rechunk() for place in {*self.numbers, *self.marked}}
-        values = [held[place] for place in self.numbers]
-        bits = [self.marker.bits(held[place]) for place in self.marked]
-        keys = self.marker.key_of(bits[: self.secrets])
+        held = {place: batch[:, place].rechunk() for place in {*self._numbers, *self._marked}}
+        values = [held[place] for place in self._numbers]
+        bits = [self._marker.bits(held[place]) for place in self._marked]
+        keys = self._marker.key_of(bits[: self._secrets])
         columns = [_Column.of(column) for column in values]
         for tally, column, found in zip(self.tallies, values, columns, strict=True):
             if tally and found.finite == len(column):
                 tally.take(column, keys, low=found.low, high=found.high)
             elif tally:
                 tally.give_up()
-        if self.own < self.secrets:
-            keys = self.marker.key_of(bits[: self.own])
-        return bits, keys, columns
+        return bits, self._marker.key_of(bits[: self._own]) if self._own < self._secrets else keys, columns

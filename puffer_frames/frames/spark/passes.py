@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, TypeAlias
 
 import narwhals.stable.v2 as nw
@@ -25,22 +25,10 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from puffer_frames.errors import CalibrationError, KeptColumnWarning
+from puffer_frames.errors import CalibrationError, PufferWarning
 from puffer_frames.frames.draws import NUMBER
-from puffer_frames.frames.kept import (
-    LEAST_ROWS,
-    LETTERS,
-    MOST_PARTS,
-    PLACES,
-    RANKS,
-    ROWS,
-    Column,
-    Evidence,
-    guessed_warnings,
-    guesses,
-    kept_columns,
-)
-from puffer_frames.frames.local.looks import evidence_plans, released_in
+from puffer_frames.frames.kept import LETTERS, MOST_PARTS, PLACES, ROWS, Evidence
+from puffer_frames.frames.local.looks import evidence_of, evidence_plans, kept_warnings, released_in
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.spark.batches import CHECK
 from puffer_frames.frames.tally import other_rows
@@ -144,80 +132,52 @@ def changed(where: str) -> CalibrationError:
     return other_rows(where, hint="Write the frame or checkpoint it first", named=True)
 
 
-_MOST_CELLS, _CELL_ROWS = 1024, 4
-"""Kept numbers that are nearly all different are counted in cells of equal width: at most so many, of so many rows."""
 _UNGROUPED = ("map", "variant", "collate")
 
 
 def warn_of_kept_in_spark(
     rows: SparkFrame, roles: Roles, /, *, count: int, draws: Callable[[], Sequence[Draw]]
-) -> Iterator[KeptColumnWarning]:
+) -> list[PufferWarning]:
     """Warn of kept columns of rows named `number`, `secret_0`, ..., `public_0`, ..., `keep_0`, ...
 
-    The driver gets aggregates, and of a sample of the rows the kept columns, of long texts the beginning, what the
-    draws read, and hashes of the secrets.
+    The driver gets aggregates, and of a sample of the rows the kept columns, of long texts the beginning, the public
+    ones, what the draws read, and hashes of the secrets.
     """
     if not roles.keep:
-        return
-    kept, secrets, released = _sample(rows, roles, step=-(-count // ROWS), draws=draws())
-    given, roles = roles.given, roles.without_given()
-    told = guesses({own: column for own, column in kept.items() if column.name not in given}, secrets, released)
-    yield from guessed_warnings(told, kept, secrets, released)
-    targets = roles.plain("secret", "public")
-    rows = rows.select(*targets, *(_groupable(rows, f"keep_{k}") for k in range(len(roles.keep))))
-    sizes, repeated = {name: _sizes_of(rows, name) for name in targets}, dict[int, int]()
-    seen = {target for _, target in told}
-    said = {(kept[owns[0]].name, target) for owns, target in told if len(owns) == 1}
-    numbers = _look_at_numbers(rows, roles)
-    for k, name in enumerate(roles.keep):
-        for target, aim in targets.items():
-            evidence = _evidence(rows, [k], target, sizes=sizes[target])
-            if evidence.repeats:
-                repeated[k] = int(evidence.groups.sum())
-            if (name, target) in said:
-                continue
-            share = evidence.share if evidence.determines() else None
-            if share is None and f"low_{k}" in numbers:
-                share = _by_numbers(rows, k, target, found=evidence, numbers=numbers)
-            if share is not None:
-                seen.add(target)
-                yield KeptColumnWarning([name], determines=aim, share=share, given=given)
-    together = sorted(repeated, key=repeated.__getitem__)  # those of few values first
-    first = next(iter(targets))
-    while len(together) > 1 and not _evidence(rows, together, first, sizes=sizes[first]).repeats:
-        together.pop()
-    for target in [target for target in targets if target not in seen and len(together) > 1]:
-        evidence = _evidence(rows, together, target, sizes=sizes[target])
-        if evidence.determines():
-            names = [roles.keep[k] for k in together]
-            yield KeptColumnWarning(names, determines=targets[target], share=evidence.share, given=given)
-
-
-def _sample(
-    rows: SparkFrame, roles: Roles, *, step: int, draws: Sequence[Draw]
-) -> tuple[dict[str, Column], dict[str, Column], dict[str, Column]]:
-    """Kept columns, with their fields and elements, secret and released ones of every so many rows, at random."""
-    names, secrets = roles.plain("keep"), roles.without_given().plain("secret")
-    read = roles.read_as({name: None for draw in draws for name in draw.reads}).values()
-    parts = {
-        f"{name}_{k}" if k else name: part.alias(f"{name}_{k}" if k else name)
-        for name in names
-        for k, part in enumerate(_parts(F.col(name), rows.schema[name].dataType))
-    }
-    asked = [*parts.values(), *(F.xxhash64(_groupable(rows, name)).alias(name) for name in secrets)]
-    asked += [F.col(name).alias(f"read_{name}") for name in read]
+        return []
+    keep, targets = roles.plain("keep"), roles.without_given().plain("secret", "public")
+    drawn, step = draws(), -(-count // ROWS)
+    read = roles.read_as({name: None for draw in drawn for name in draw.reads}).values()
+    names, parts = dict[str, str](), list[Any]()
+    for own, name in keep.items():
+        for k, part in enumerate(_parts(F.col(own), rows.schema[own].dataType)):
+            names[f"{own}_{k}" if k else own] = name
+            parts.append(part)
+    asked = [part.alias(alias) for alias, part in zip(names, parts, strict=True)]
+    asked += [F.hex(F.xxhash64(_groupable(rows, t))).alias(t) if t.startswith("secret_") else F.col(t) for t in targets]
     some = rows if step == 1 else rows.filter(F.pmod(F.xxhash64(F.col(NUMBER)), F.lit(step)) == 0)
-    table: Any = pl.from_arrow(some.select(*asked).toArrow())
-    kept = {
-        part: column
-        for part in parts
-        for column in kept_columns(
-            nw.from_native(table[part], series_only=True), name=names["_".join(part.split("_")[:2])]
-        )
-    }
-    hashes = {name: np.unique(table[name].to_numpy(), return_inverse=True)[1] for name in secrets}
-    released = released_in(table.select(pl.col(f"read_{name}").alias(name) for name in read), draws, roles)
-    return kept, {name: Column(name=own, codes=hashes[name], numbers=None) for name, own in secrets.items()}, released
+    table: Any = pl.from_arrow(some.select(*asked, *(F.col(name).alias(f"read_{name}") for name in read)).toArrow())
+    whole = rows.select(*targets, *(_groupable(rows, own) for own in keep))
+
+    @cache
+    def counted(own: tuple[str, ...], target: str, k: int) -> Any:
+        return evidence_plans(whole, own, target)[k].toArrow()
+
+    def ask(own: Sequence[str], target: str) -> Evidence | None:
+        if not set(own) <= set(keep):
+            return None
+        first = next(iter(keep))  # how many rows the targets have is the same for all kept columns
+        return evidence_of(counted(tuple(own), target, 0), counted((first,), target, 1))
+
+    return kept_warnings(
+        {name: nw.from_native(table[name], series_only=True) for name in (*names, *targets)},
+        roles,
+        names,
+        released=released_in(table.select(pl.col(f"read_{name}").alias(name) for name in read), drawn, roles),
+        in_order=False,
+        ask=None if step == 1 else ask,
+        of_all=True,
+    )
 
 
 def _parts(column: Any, kind: DataType) -> list[Any]:
@@ -242,60 +202,3 @@ def _groupable(rows: SparkFrame, name: str) -> Any:
     """A column, as text where Spark cannot group by it or by what is in it, or takes other letters for the same."""
     kind = rows.schema[name].dataType.simpleString()
     return F.col(name).cast("string").alias(name) if any(word in kind for word in _UNGROUPED) else F.col(name)
-
-
-def _number(rows: SparkFrame, name: str) -> Any:
-    """A column of numbers or times as 64-bit floats; None for another one."""
-    kind, column = rows.schema[name].dataType, F.col(name)
-    if isinstance(kind, DateType):
-        return F.unix_date(column).cast("double")
-    if isinstance(kind, TimestampNTZType):
-        return column.cast("timestamp").cast("double")
-    return column.cast("double") if isinstance(kind, (NumericType, BooleanType, TimestampType)) else None
-
-
-def _sizes_of(rows: SparkFrame, target: str) -> list[Any]:
-    """How often each number of rows comes among the values of a column."""
-    counted = rows.groupBy(target).count().withColumnRenamed("count", "size")
-    return _arrays(counted.groupBy("size").count())
-
-
-def _evidence(rows: SparkFrame, kept: Sequence[int], target: str, *, sizes: Sequence[Any]) -> Evidence:
-    """The evidence of some kept columns together, given the `_sizes_of` the target."""
-    of_kept, _ = evidence_plans(rows, [f"keep_{k}" for k in kept], target)
-    size, number, wrong = _arrays(of_kept)
-    return Evidence(sizes=size, groups=number, errors=int(wrong.sum()), target_sizes=sizes[0], targets=sizes[1])
-
-
-def _look_at_numbers(rows: SparkFrame, roles: Roles) -> dict[str, float]:
-    """In one pass: ends of kept numbers, `low_0`, `high_0`, ...; correlations with public ones, `public_0_0`, ..."""
-    asked = list[Any]()
-    for k, own in enumerate(_number(rows, f"keep_{k}") for k in range(len(roles.keep))):
-        if own is None:
-            continue
-        asked += [F.min(own).alias(f"low_{k}"), F.max(own).alias(f"high_{k}")]
-        for j in [j for j, name in enumerate(roles.public) if name in roles.numbers]:
-            asked.append(F.corr(own, F.col(f"public_{j}").cast("double")).alias(f"public_{j}_{k}"))
-    (found,) = rows.agg(*asked).toArrow().to_pylist() if asked else ({},)
-    return {name: float(value or 0.0) for name, value in found.items()}
-
-
-def _by_numbers(
-    rows: SparkFrame, k: int, target: str, /, *, found: Evidence, numbers: Mapping[str, float]
-) -> float | None:
-    """What numbers tell beyond the evidence of equal ones: affine copies; secrets that come in cells of them."""
-    if f"{target}_{k}" in numbers:
-        rho = abs(numbers[f"{target}_{k}"])
-        return rho if int(found.groups.sum()) >= LEAST_ROWS and rho >= RANKS else None
-    low, span = numbers[f"low_{k}"], numbers[f"high_{k}"] - numbers[f"low_{k}"]
-    if found.repeats or not 0.0 < span < math.inf:
-        return None
-    cells = min(_MOST_CELLS, int(found.sizes @ found.groups) // _CELL_ROWS)
-    cell = F.floor((_number(rows, f"keep_{k}") - F.lit(low)) * F.lit(cells / span))
-    sizes = (found.target_sizes, found.targets)
-    evidence = _evidence(rows.withColumn(f"keep_{k}", cell), [k], target, sizes=sizes)
-    return evidence.share if evidence.determines() else None
-
-
-def _arrays(table: SparkFrame) -> list[Any]:
-    return [np.array(column.to_numpy(zero_copy_only=False), dtype=np.int64) for column in table.toArrow().columns]

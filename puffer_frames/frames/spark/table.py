@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Any, ClassVar, NoReturn, cast
+from typing import Any, NoReturn, cast
 
 import narwhals.stable.v2 as nw
 import polars as pl
@@ -46,7 +46,6 @@ from puffer_frames.frames.spark.passes import (
     warn_of_kept_in_spark,
 )
 from puffer_frames.frames.stamps.fingerprint import RowSums
-from puffer_frames.frames.stamps.parquet import attribute_of, put_attribute
 from puffer_frames.frames.tally import Cells, CompleteRows, Extent, FoundValues, check_estimate, in_cells
 from puffer_frames.frames.units import UNIT
 from puffer_frames.noise.adding import Draw
@@ -59,10 +58,10 @@ _NATURAL = {str: StringType, bool: BooleanType, int: LongType, float: DoubleType
 
 def released_schema(rows: Any, step: NoiseStep, /) -> StructType:
     """Noisy columns are 64-bit floats, labels as they were where that can hold the outputs, the others as they were."""
-    dtypes, writes = nw.from_native(rows).collect_schema(), step.draws.writes
+    dtypes, written, writes = nw.from_native(rows).collect_schema(), step.written, step.draws.writes
 
     def released(alias: str) -> DataType:
-        name, given = step.written.get(alias), rows.schema[alias].dataType
+        name, given = written.get(alias), rows.schema[alias].dataType
         if name is None:
             return _bare(given)
         if name in step.dates:
@@ -86,38 +85,6 @@ def _bare(kind: DataType) -> DataType:
     return kind
 
 
-class SparkUnits:
-    """As `counted_units.UnitEngine`."""
-
-    wraps: ClassVar[bool] = False
-
-    def lists(self, rows: Any, groups: Sequence[str], /) -> Any:
-        return rows.groupBy(UNIT).agg(
-            F.sort_array(F.collect_list(VALUE)).alias(VALUES),
-            F.count(F.lit(1)).alias(ROWS),
-            *(F.min(name).alias(least(name)) for name in groups),
-            *(F.max(name).alias(largest(name)) for name in groups),
-        )
-
-    def parts(self, rows: Any, _count: int, /) -> Sequence[Any]:
-        """The executors share them."""
-        return [rows]
-
-    def moments(self, rows: Any, name: str, /) -> Any:
-        """Days as numbers, times as microseconds."""
-        dtype = rows.schema[name].dataType
-        if isinstance(dtype, DateType):
-            return rows.withColumn(name, F.unix_date(name).cast("long"))
-        if isinstance(dtype, TimestampNTZType):  # of no zone, so that no hour is there twice
-            day, minute = F.unix_date(F.to_date(name)).cast("long"), (F.hour(name) * 60 + F.minute(name)).cast("long")
-            micros = (F.expr(f"extract(SECOND FROM {name})") * 1_000_000).cast("long")
-            return rows.withColumn(name, (day * 1440 + minute) * 60_000_000 + micros)
-        return rows.withColumn(name, F.unix_micros(name))
-
-    def read(self, counts: Any, /) -> pl.DataFrame:
-        return cast(pl.DataFrame, pl.from_arrow(counts.toArrow()))
-
-
 def materialised(rows: Any, /) -> Any:
     """The rows computed once: in the checkpoint directory, or with the executors where there is none."""
     context = getattr(rows.sparkSession, "sparkContext", None)  # Spark Connect has none
@@ -138,14 +105,9 @@ class SparkTable(PlanTable):
     """A Spark frame under plain names: `c0`, `c1`, ..."""
 
     native: SparkFrame
-    """As it was given."""
     frame: SparkFrame
     names: tuple[str, ...]
     schema: Mapping[str, nw.dtypes.DType]
-    """Dtype per column, by the frame's own name."""
-
-    engine = SparkUnits()
-    is_plan = False
 
     @classmethod
     def of(cls, frame: SparkFrame, /) -> SparkTable:
@@ -180,8 +142,27 @@ class SparkTable(PlanTable):
     def plain(self, named: Mapping[str, str], /) -> SparkFrame:
         return self.frame.select(*(self._column(name).alias(alias) for alias, name in named.items()))
 
-    def dtypes(self, names: Sequence[str], /) -> Mapping[str, nw.dtypes.DType]:
-        return {name: self.schema[name] for name in names}
+    def lists(self, rows: Any, groups: Sequence[str], /) -> Any:
+        return rows.groupBy(UNIT).agg(
+            F.sort_array(F.collect_list(VALUE)).alias(VALUES),
+            F.count(F.lit(1)).alias(ROWS),
+            *(F.min(name).alias(least(name)) for name in groups),
+            *(F.max(name).alias(largest(name)) for name in groups),
+        )
+
+    def moments(self, rows: Any, name: str, /) -> Any:
+        """Days as numbers, times as microseconds."""
+        dtype = rows.schema[name].dataType
+        if isinstance(dtype, DateType):
+            return rows.withColumn(name, F.unix_date(name).cast("long"))
+        if isinstance(dtype, TimestampNTZType):  # of no zone, so that no hour is there twice
+            day, minute = F.unix_date(F.to_date(name)).cast("long"), (F.hour(name) * 60 + F.minute(name)).cast("long")
+            micros = (F.expr(f"extract(SECOND FROM {name})") * 1_000_000).cast("long")
+            return rows.withColumn(name, (day * 1440 + minute) * 60_000_000 + micros)
+        return rows.withColumn(name, F.unix_micros(name))
+
+    def read(self, counts: Any, /) -> pl.DataFrame:
+        return cast(pl.DataFrame, pl.from_arrow(counts.toArrow()))
 
     def run(self) -> SparkTable:
         """It is compared where it lies."""
@@ -191,12 +172,6 @@ class SparkTable(PlanTable):
         """Sums over the rows, which have no order, in one pass."""
         del like
         return _sum(self.frame, self.names)[0].digest(self.names)
-
-    def metadata(self) -> dict[str, Any] | None:
-        return attribute_of(self.native)
-
-    def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
-        return put_attribute(self.native, metadata)
 
     def is_in_place(self, *, known: Collection[str]) -> bool:
         """Its rows have no order."""
@@ -279,16 +254,11 @@ class SparkRows(CompleteRows):
     """Complete rows of a Spark frame: columns `secret_0`, ..., `public_0`, ..., `keep_0`, ... and `number`."""
 
     rows: SparkFrame
-    names: tuple[str, ...]
-    """The frame's own columns."""
-    roles: Roles
-    """Rows that no column numbers were materialised."""
+    """Those that no column numbers were materialised."""
     found: Mapping[str, Any]
     """What one pass over the rows found."""
     seed: int | None
     """The seed of the rows' hash, where a column numbers the rows."""
-    nulls: str
-    dates: Mapping[str, pa.DataType]
 
     def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         """Collected: the release compares the rows."""
@@ -341,7 +311,7 @@ class SparkRows(CompleteRows):
 
     def warnings(self, _counts: Sequence[int], draws: Callable[[], Sequence[Draw]], /) -> list[PufferWarning]:
         """Warnings of the kept columns; rows of Spark have no order of their own."""
-        return list(warn_of_kept_in_spark(self.rows, self.roles, count=self.found["rows"], draws=draws))
+        return warn_of_kept_in_spark(self.rows, self.roles, count=self.found["rows"], draws=draws)
 
     def release(self, draws: Sequence[Draw], /) -> Released:
         """A plan whose noise is drawn in the tasks; one pass finds its fingerprint and that the rows are the same."""
@@ -349,12 +319,12 @@ class SparkRows(CompleteRows):
         found = Draws.of(draws, public=self.roles.public)
         self._check_levels(found)
         firsts = None if named else first_numbers(self.rows)
-        step = NoiseStep.of(found, self.roles, names=self.names, dates=self.dates, firsts=firsts)
+        step = NoiseStep(draws=found, roles=self.roles, names=self.names, dates=self.dates, firsts=firsts)
         names = [name for name in self.names if name in (*self.roles.public, *self.roles.keep)]
         rows = self.rows.select(*step.columns)
         if named:
             hashed = self.rows.select(*step.columns, *row_hash(self.rows.columns, self.seed))
-            sums, check = _sum(hashed, names, noise=replace(step, gives=(*step.gives, CHECK)))
+            sums, check = _sum(hashed, names, noise=replace(step, also=(CHECK,)))
             if (check, sums.rows) != (self.found[CHECK], self.found["rows"]):
                 raise changed("the noise")
             noisy = rows.mapInArrow(step.noise, released_schema(rows, step))

@@ -144,11 +144,6 @@ def series_floats(series: pl.Series, /) -> Part:
     return floats((wide.fill_null(math.nan) if wide.null_count() else wide).to_numpy())
 
 
-def series_integers(series: pl.Series, /) -> Part:
-    """Polars integers of at most 64 bits."""
-    return whole(*_filled(series))
-
-
 def whole(values: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> Part:
     """Integers of at most 64 bits."""
     words: NDArray[Any] = np.ascontiguousarray(values, dtype="<f8")
@@ -170,11 +165,6 @@ def _modulo(numbers: NDArray[Any]) -> NDArray[np.uint64]:
     low = np.where(far, 0, numbers).astype("<i8").view("<u8")
     high: NDArray[np.uint64] = np.where(far, numbers - 2.0**63, 0).astype("<u8") + (far.astype("<u8") << np.uint64(63))
     return low + high
-
-
-def series_wide(series: pl.Series, /) -> Part:
-    """Polars integers of 128 bits."""
-    return numbers(series.to_list())
 
 
 def series_units(series: pl.Series, /) -> Part:
@@ -492,7 +482,7 @@ def series_entries(series: pl.Series, /) -> Entries:
         return Entries("number", series, series_floats)
     if dtype.is_integer():
         wide = dtype in (pl.Int128, pl.UInt128)
-        return Entries("number", series, series_wide if wide else series_integers)
+        return Entries("number", series, lambda part: numbers(part.to_list()) if wide else whole(*_filled(part)))
     if dtype.base_type() not in _ENCODED:
         return Entries(OTHER, series, _nested)
     family, encode = _ENCODED[dtype.base_type()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -232,51 +232,42 @@ def joint_scales(
         most = np.maximum(least, np.array(loss.ranges) * (2 * len(floors)) / target)
     require_finite(float(most.max()), Target(epsilon=target, delta=0.0))
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # of scales that are then clipped
-        found = _solved(loss, laws, target, pairs, costs, least, most, near=near)
-        return _by_delta(loss, found, asked, pairs, costs, least, rows)
+        search = _Search(loss, laws, target, pairs, costs, least, most)
+        return _by_delta(search, _solved(search, near), asked, rows)
 
 
-def _solved(
-    loss: JointLoss,
-    laws: Mapping[Secret, JointLaw],
-    target: float,
-    pairs: Pairs,
-    costs: Costs,
-    least: FloatArray,
-    most: FloatArray,
-    *,
-    near: Sequence[float] | None,
-) -> JointScales:
+def _solved(search: _Search, near: Sequence[float] | None) -> JointScales:
+    """Scales of pure privacy, whose proportions are found on few rows and a coarse grid first."""
+    loss, laws, target, costs = search.loss, search.laws, search.epsilon, search.costs
     few = _few(laws, costs.levels)
-    coarse = JointLoss(few, pairs=pairs, labels=costs.levels, wrong=loss.wrong, most_nodes=_FEW_NODES)
-    search = _Search(coarse, few, target, pairs, costs, least, most)
-    found = search.best(near)
+    coarse = JointLoss(few, pairs=search.pairs, labels=costs.levels, wrong=loss.wrong, most_nodes=_FEW_NODES)
+    first = replace(search, loss=coarse, laws=few)
+    found = first.best(near)
     if loss.is_whole:
         if few is not laws:
-            coarse = JointLoss(laws, pairs=pairs, labels=costs.levels, most_nodes=_FEW_NODES)
-            search = _Search(coarse, laws, target, pairs, costs, least, most)
-            found = search.from_start(found)
+            coarse = JointLoss(laws, pairs=search.pairs, labels=costs.levels, most_nodes=_FEW_NODES)
+            first = replace(search, loss=coarse)
+            found = first.from_start(found)
         for _ in range(_EXCHANGES):
             worst = loss.worst(found)
             if worst.loss <= target * (1 + NEAR):
                 return _confirmed(loss, found, target)
             coarse.cross(worst.point)
-            found = search.from_start(found)
+            found = first.from_start(found)
     elif few is not laws or loss.wrong is not None:
-        found = on_ray(loss, found, target, least)
+        found = on_ray(loss, found, target, search.least)
         loss.bracket(found, enough=target)  # puts lines where they are needed
-        found = _Search(loss, laws, target, pairs, costs, least, most).from_start(found)
-    return _confirmed(loss, on_ray(loss, found, target, least), target)
+        found = search.from_start(found)
+    return _confirmed(loss, on_ray(loss, found, target, search.least), target)
 
 
-def _by_delta(
-    loss: JointLoss, found: JointScales, target: Target, pairs: Pairs, costs: Costs, least: FloatArray, rows: int
-) -> JointScales:
+def _by_delta(search: _Search, found: JointScales, target: Target, rows: int) -> JointScales:
     """The scales shrunk to a delta; as they are where that is not known, or would cost too much.
 
     Their proportions are those of pure privacy, or nearer to those that each column alone has at the delta, where this
     costs less: values that are rarer than delta ask for no noise, however far away they lie.
     """
+    loss, pairs, costs, least = search.loss, search.pairs, search.costs, search.least
     compared = math.comb(len(loss.laws), 2) if pairs == "all" else len(pairs)
     nodes = math.prod(line.size for line in loss.lines)
     most = _MOST_COMPARED if rows == 1 else _MOST_COMPOSED

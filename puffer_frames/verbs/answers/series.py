@@ -33,8 +33,8 @@ from puffer_frames.scales.cautions import FEWEST_ROWS, warn_of_noisy_answers
 from puffer_frames.scales.chains import believed_chains
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.networks import rivals_of
-from puffer_frames.scales.series import SeriesNoiseRequest, choose_noise
-from puffer_frames.scales.series_counts import ReleasedCounts
+from puffer_frames.scales.series import choose_noise
+from puffer_frames.scales.series_counts import ReleasedCounts, SeriesNoiseRequest
 from puffer_frames.verbs.answers.checks import Replay, curve_of, errors_at, one_by_one
 from puffer_frames.verbs.answers.series_request import (
     SeriesRequest,
