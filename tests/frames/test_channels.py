@@ -347,11 +347,11 @@ def test_constant_columns_and_too_many_levels(make_frame):
         with pytest.raises(NoNoiseNeededError) as caught:
             release(make_frame(one), **asked)
         assert "8675309" not in str(caught.value)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", WideNoiseWarning)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("error", WideNoiseWarning)
             out = run(release(make_frame(one), **asked, allow_zero_noise=True))
         assert dict(entries(out))[column] == one[column]
-        assert not caught
     many = {"group": group, "town": [f"{MARK}-{k % 513}" for k in range(1542)]}
     with pytest.raises(ArgumentError, match="'town' must be one of at most 512 different levels; got more") as caught:
         release(make_frame(many))

@@ -106,7 +106,7 @@ def test_wrong_columns():
         with pytest.raises(ArgumentError):
             plan.loss_given(FRAME, name)
     gaps = FRAME.assign(town=FRAME["town"].replace("z", None))
-    with pytest.raises(PriorError, match="(?s)'town' must be without nulls.*Calibrate with nulls=\"drop\"") as caught:
+    with pytest.raises(PriorError, match=r"(?s)'town' must be without nulls.*Calibrate with nulls=.drop") as caught:
         plan.loss_given(gaps, "town")
     assert "'score', 'town'" in caught.value.hint
     assert len(calibrate(gaps, **ASKED, nulls="drop").loss_given(gaps, "town")) == 2

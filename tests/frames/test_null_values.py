@@ -237,7 +237,7 @@ def test_answers_and_comparisons_take_codes(kind, make_frame):
             puffer_frames.audit(frame, released)
         assert puffer_frames.audit(frame, released, null_values=asked["null_values"]).checks
         del asked["null_values"], asked["nulls"]
-        with pytest.raises(ArgumentError, match="(?s)missing values of 'income', or codes.*null_values"):
+        with pytest.raises(ArgumentError, match=r"(?s)missing values of 'income', or codes.*null_values"):
             puffer_frames.audit(frame, puffer_frames.privatize(frame, **asked), null_values={"income": 9999999})
     with pytest.raises(ColumnNotFoundError):
         puffer_frames.aggregate(frame, **summed, null_values={"wealth": 1})
