@@ -248,13 +248,13 @@ class NoiseFit(Fitted[RowsSeen]):
         return counts / counts.sum()
 
     def shifted_labels(self) -> dict[str, Shift]:
-        """Columns of labels, not useless ones, in which counts of a label are far from those of the table: each label
+        """Columns of labels, useless ones too, in which counts of a label are far from those of the table: each label
         that is changed becomes any other with the same probability. Not of strata.
         """
-        useless, found = self.useless_columns(), {}
+        found = {}
         for name, changed in ({} if self.strata is not None else self.changed).items():
             shares = self._label_shares(name)
-            if changed and name not in useless:
+            if changed:
                 found[name] = shift_of(shares, shares * (1 - changed) + (1 - shares) * changed / (shares.size - 1))
         return {name: off for name, off in found.items() if off.is_shifted}
 

@@ -184,7 +184,7 @@ class FittedNoise(NoiseFit):
                 "both lose under other laws.",
                 reason="mechanism",
             )
-        if off := self.shifted_labels():
+        if off := [name for name in self.shifted_labels() if name not in useless]:
             warn_of("response-shares", tuple(off), most=SHIFTED, times=TIMES)
         if loose := self.loose_remaps():
             warn_of("channel-loose", tuple(loose))
