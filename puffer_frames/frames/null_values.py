@@ -343,7 +343,8 @@ def _is_one_of(place: int, codes: Sequence[Code], dtype: nw.dtypes.DType) -> Any
     if _is_of_dates(dtype):
         moments = [datetime.fromisoformat(str(code)) for code in codes]
         return reduce(or_, (column == (one if isinstance(dtype, nw.Datetime) else one.date()) for one in moments))
-    texts = column.cast(nw.String) if isinstance(codes[0], str) else column  # an Enum knows its own texts alone
+    # an Enum knows its own texts alone; narwhals looks at the first entries of objects, and later ones may be no texts
+    texts = column.cast(nw.String) if isinstance(dtype, (nw.Categorical, nw.Enum)) else column
     # floats of 32 bits have no .1, but what such a float has of it
     nearest = {float(np.float32(code)) for code in codes if isinstance(code, float)}
     return reduce(or_, (texts == code for code in (*codes, *nearest)))

@@ -112,6 +112,8 @@ def test_codes_that_libraries_compare_otherwise():
     assert len(puffer_frames.privatize(odd, **asked | {"secret": "^.*$"}, public="income", null_values=codes)) == len(
         out
     )
+    late = pd.DataFrame({"a": pd.Series(["x"] * 200 + [1, "1"], dtype=object)})  # whose first entries are texts
+    assert with_nulls(late, {"a": ("1",)})["a"].tolist()[-2] == 1
     connection = pytest.importorskip("duckdb").connect()
     connection.execute('create table words ("a ""b""" varchar collate nocase)')
     connection.execute("insert into words values ('NA'), ('na'), ('b')")
