@@ -28,7 +28,7 @@ from puffer_frames.errors import (
     short_traceback,
     warn,
 )
-from puffer_frames.frames.columns import Name, NativeFrame, as_names
+from puffer_frames.frames.columns import Name, NativeFrame, as_names, check_column_names
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.matching import RowsIdentity
 from puffer_frames.frames.null_values import NullValuesArgument
@@ -350,7 +350,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             least = {"ensure_min_samples": 2, "ensure_min_features": 2} if reset else {}
             try:
                 with as_they_are():
-                    found = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False, **least)
+                    found = validate_data(self, _rows(X), reset=reset, dtype=None, ensure_all_finite=False, **least)
             except ValueError as error:  # scikit-learn's own text prints the array
                 if str(error).startswith(_COMPLEX):
                     rule = "an array of real numbers or labels"
@@ -365,6 +365,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(open_table(X), LocalTable):
             hint = "Collect it first, or release it by X.puffer.privatize(...), which does not."
             raise ArgumentTypeError("X", rule="a frame in memory", got=f"a {type(X).__name__}", hint=hint)
+        check_column_names(open_table(X).names)
         with as_they_are():
             validate_data(self, X, skip_check_array=True, reset=reset)
         return X
@@ -400,3 +401,10 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = tags.input_tags.categorical = True
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+def _rows(X: ArrayLike) -> ArrayLike:  # noqa: N803
+    """Lists of rows with texts and other entries as an array of objects: in one of texts NumPy makes texts of all."""
+    rows = X if isinstance(X, list | tuple) else ()
+    texts = {isinstance(entry, str) for row in rows if isinstance(row, list | tuple) for entry in row}
+    return np.array(X, dtype=object) if len(texts) > 1 else X

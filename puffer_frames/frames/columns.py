@@ -484,8 +484,10 @@ def to_numbers(name: str, dtype: nw.dtypes.DType, /, *, role: str) -> str:
         f"frame.with_columns(pl.col({name!r}).list.contains(x).alias(x) for x in frame[{name!r}].explode().unique())"
         f".drop({name!r}), in Spark array_contains({name!r}, x), in DuckDB list_contains(column, x)."
     )
-    if isinstance(dtype, (nw.List, nw.Array, nw.Struct)):
-        return lists if isinstance(dtype, (nw.List, nw.Array)) else f"Name a column of one number per row as {role}."
+    if isinstance(dtype, nw.Array):
+        return f"Make lists of it first: in Polars pl.col({name!r}).arr.to_list(). {lists}"
+    if isinstance(dtype, (nw.List, nw.Struct)):
+        return lists if isinstance(dtype, nw.List) else f"Name a column of one number per row as {role}."
     return "Convert it to integers or floats first." + f" {lists}" * isinstance(dtype, nw.Object)
 
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from puffer_frames.errors import ColumnTypeError
 from puffer_frames.frames.columns import Frame, NativeFrame, column
+from puffer_frames.numbers.arguments import is_array
 from puffer_frames.priors.prior import FloatArray
 
 EPOCH = date(1970, 1, 1).toordinal()
@@ -46,6 +47,8 @@ def bounds_in_days(given: Any, /) -> Any:
     """Bounds, or levels, of one column or by column, with days in place of dates."""
     if isinstance(given, Mapping):
         return {name: bounds_in_days(of) for name, of in given.items()}
+    if is_array(given) and getattr(given, "ndim", 1) == 1:
+        return list(map(day_of, given))
     return type(given)(map(day_of, given)) if isinstance(given, (list, tuple)) else given
 
 

@@ -7,7 +7,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
+from decimal import Decimal
 from functools import reduce
+from numbers import Real
 from operator import or_
 from typing import Any, TypeAlias, cast
 
@@ -15,9 +17,12 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, SuspectValuesWarning, warn
-from puffer_frames.frames.columns import Name, NativeFrame, as_names
+from puffer_frames.frames.columns import Name, NativeFrame, as_names, check_column_names
 from puffer_frames.frames.table import library_of, open_table
 from puffer_frames.numbers.presentation import shown
 from puffer_frames.priors.summary import Level
@@ -100,8 +105,13 @@ def with_nulls(frame: NativeFrame, codes: Codes, /) -> NativeFrame:
         frame = frame.astype({frame.columns[k]: kinds[kind] for k, kind in plain.items() if kind in kinds})
     given = nw.from_native(frame)
     dtypes = given.collect_schema().dtypes()
-    columns = (nw.when(~_is_one_of(place, own, dtypes[place])).then(nw.nth(place)) for place, own in places.items())
-    return nw.to_native(given.with_columns(*columns))
+    columns = []
+    for place, own in places.items():
+        if _is_of_objects(frame, dtypes[place]):
+            frame = _without(own, frame, place)
+        else:
+            columns.append(nw.when(~_is_one_of(place, own, dtypes[place])).then(nw.nth(place)))
+    return nw.to_native(nw.from_native(frame).with_columns(*columns)) if columns else frame
 
 
 def coded(frame: NativeFrame, given: NullValuesArgument, /) -> tuple[NativeFrame, Codes]:
@@ -118,26 +128,24 @@ def warn_of_unused(frame: NativeFrame, codes: Codes, /) -> None:
     if not codes:
         return
     places, dtypes = _places(frame, codes), nw.from_native(frame).collect_schema().dtypes()
-    tried = [(place, code) for place, own in places.items() for code in own]
-    used: set[tuple[int, Code]] = set()
+    pairs = [(place, code) for place, own in places.items() for code in own]
+    tried = [(place, code) for place, code in pairs if not _is_of_objects(frame, dtypes[place])]
+    used = {(place, code) for place, code in {*pairs} - {*tried} if _are_among([code], frame, place).any()}
     if tried:
         asked = [_is_one_of(p, [code], dtypes[p]).any().alias(f"code_{k}") for k, (p, code) in enumerate(tried)]
         how: dict[str, Any] = {"engine": "streaming"} if isinstance(frame, pl.LazyFrame) else {}
         row = nw.from_native(_by_letters(frame)).lazy().select(*asked).collect(**how).row(0)
-        used = {one for one, found in zip(tried, row, strict=True) if found}
+        used |= {one for one, found in zip(tried, row, strict=True) if found}
     names = open_table(frame).names
     for name, own in codes.items():
         there = [code for code in own if not isinstance(code, ReadCode)] if name in names else []
         unused = [code for code in there if (names.index(name), code) not in used]
         if unused:
             place = names.index(name)
-            odd = any(code not in places.get(place, ()) for code in unused)
-            if odd and isinstance(dtypes[place], (nw.Categorical, nw.Enum)):
-                mend = "Write codes of a column of categories as texts, with quotation marks"
-            elif odd:
-                mend = "Write numbers without quotation marks, and texts with them"
-            else:
-                mend = "See how the column has them"
+            odd = _is_of_objects(frame, dtypes[place]) or any(code not in places.get(place, ()) for code in unused)
+            mend = (
+                "Write numbers without quotation marks, and texts with them" if odd else "See how the column has them"
+            )
             warn(
                 SuspectValuesWarning(
                     f"null_values of the column {name!r}",
@@ -250,18 +258,74 @@ def _places(frame: NativeFrame, codes: Codes) -> dict[int, list[Code]]:
     """The codes that a column of its dtype can hold, by the place of the column: names may be patterns to an engine."""
     if not codes:
         return {}
-    names, dtypes = open_table(frame).names, nw.from_native(frame).collect_schema().dtypes()
+    names = open_table(frame).names
+    check_column_names(names)
+    dtypes = nw.from_native(frame).collect_schema().dtypes()
     places = {names.index(name): of for name, of in codes.items() if name in names}
-    own = {place: [code for code in of if _fits(code, dtypes[place])] for place, of in places.items()}
+    own = {
+        place: [*of] if _is_of_objects(frame, dtypes[place]) else [code for code in of if _fits(code, dtypes[place])]
+        for place, of in places.items()
+    }
     return {place: of for place, of in own.items() if of}
 
 
 def _fits(code: Code, dtype: nw.dtypes.DType) -> bool:
     if isinstance(code, str):
-        return isinstance(dtype, (*_TEXTS, nw.Object)) or (_is_of_dates(dtype) and _is_date(code))
-    if isinstance(code, bool):
-        return isinstance(dtype, (nw.Boolean, nw.Object))
-    return dtype.is_numeric()
+        return isinstance(dtype, _TEXTS) or (_is_of_dates(dtype) and _is_date(code))
+    return isinstance(dtype, nw.Boolean) if isinstance(code, bool) else dtype.is_numeric()
+
+
+def _is_of_objects(frame: NativeFrame, dtype: nw.dtypes.DType) -> bool:
+    """Whether a column may hold entries of several types: categories and dictionaries of other libraries are texts."""
+    return isinstance(dtype, (nw.Categorical, nw.Enum, nw.Object)) and library_of(frame) in ("pandas", "pyarrow")
+
+
+def _without(codes: Sequence[Code], frame: Any, place: int) -> NativeFrame:
+    """The frame with null for the codes in a column of objects, categories or a dictionary."""
+    found = _are_among(codes, frame, place)
+    if isinstance(frame, pa.Table):
+        return frame.set_column(place, frame.field(place), _without_some(found, frame.column(place)))
+    native, frame = frame.iloc[:, place], frame.copy(deep=False)
+    if isinstance(native.dtype, pd.ArrowDtype):  # `mask` of pandas fills gaps of dictionaries
+        kept = pd.arrays.ArrowExtensionArray(_without_some(found, _arrow(native)))
+        frame.isetitem(place, pd.Series(kept, index=frame.index))
+    else:
+        frame.isetitem(place, native.mask(found))
+    return frame
+
+
+def _without_some(found: NDArray[np.bool_], entries: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.if_else(pa.array(found), pa.scalar(None, entries.type), entries)
+
+
+def _arrow(native: Any) -> pa.ChunkedArray:
+    return native if isinstance(native, pa.ChunkedArray) else pa.chunked_array(native.array.__arrow_array__())
+
+
+def _are_among(codes: Iterable[Code], frame: Any, place: int) -> NDArray[np.bool_]:
+    """Which objects, categories or entries of a dictionary are codes, by type and value."""
+    keys = {_key(code) for code in codes} | {_key(np.float32(code)) for code in codes if isinstance(code, float)}
+    native = frame.column(place) if isinstance(frame, pa.Table) else frame.iloc[:, place]
+    if isinstance(native, pd.Series) and isinstance(native.dtype, pd.CategoricalDtype):
+        parts = [(native.cat.categories.tolist(), native.cat.codes.to_numpy())]
+    elif isinstance(native, pd.Series) and native.dtype == object:
+        parts = [(own := native.tolist(), np.arange(len(own)))]
+    else:
+        chunks = _arrow(native).chunks
+        parts = [(part.dictionary.to_pylist(), part.indices.fill_null(-1).to_numpy()) for part in chunks]
+    found = (np.array([*(_key(entry) in keys for entry in own), False])[at] for own, at in parts)  # -1 is missing
+    return np.concatenate([np.empty(0, np.bool_), *found])
+
+
+def _key(entry: Any) -> tuple[type, object] | None:
+    """A text, truth value, number or day with its type: 1, "1" and True are three; None for what no code can mean."""
+    if isinstance(entry, bool | np.bool_):
+        return bool, bool(entry)
+    if isinstance(entry, Real | Decimal):
+        return int, entry
+    if isinstance(entry, date) and entry is not pd.NaT:
+        return str, entry.isoformat().removesuffix("T00:00:00")
+    return (str, entry) if isinstance(entry, str) else None
 
 
 def _is_of_dates(dtype: nw.dtypes.DType) -> bool:
@@ -279,7 +343,8 @@ def _is_one_of(place: int, codes: Sequence[Code], dtype: nw.dtypes.DType) -> Any
     if _is_of_dates(dtype):
         moments = [datetime.fromisoformat(str(code)) for code in codes]
         return reduce(or_, (column == (one if isinstance(dtype, nw.Datetime) else one.date()) for one in moments))
-    texts = column.cast(nw.String) if isinstance(codes[0], str) else column  # an Enum knows its own texts alone
+    # an Enum knows its own texts alone; narwhals looks at the first entries of objects, and later ones may be no texts
+    texts = column.cast(nw.String) if isinstance(dtype, (nw.Categorical, nw.Enum)) else column
     # floats of 32 bits have no .1, but what such a float has of it
     nearest = {float(np.float32(code)) for code in codes if isinstance(code, float)}
     return reduce(or_, (texts == code for code in (*codes, *nearest)))

@@ -45,8 +45,11 @@ class PlainColumn:
         return self.codes < 0
 
 
-def read_columns(frame: NativeFrame, /, *, role: str, known: Collection[str], rows: int) -> Mapping[str, PlainColumn]:
-    """All columns of a frame in memory, by their names as text; levels of a pandas index that are data among them.
+def read_columns(
+    frame: NativeFrame, /, *, role: str, known: Collection[str], rows: int | None
+) -> Mapping[str, PlainColumn]:
+    """All columns of a frame in memory, by their names as text; levels of a pandas index that are data among them,
+    unless `rows` is None.
 
     Raises ArgumentTypeError for another frame: a plan, a Spark frame, a DuckDB relation.
     """
@@ -59,7 +62,7 @@ def read_columns(frame: NativeFrame, /, *, role: str, known: Collection[str], ro
             hint="Collect it first: frame.collect() of Polars, frame.toPandas() of Spark, relation.pl() of DuckDB. "
             "The rows of a release must stay in their order.",
         )
-    opened = table.with_levels(known=known, rows=rows).opened()
+    opened = (table if rows is None else table.with_levels(known=known, rows=rows)).opened()
     return {name: _plain(opened, name) for name in opened.columns}
 
 

@@ -120,7 +120,7 @@ def split_domain(domain: Any, /, *, columns: Sequence[str]) -> tuple[Any, dict[s
         elif not all(isinstance(level, (str, int, float, NoneType)) and level == level for level in found):
             raise ArgumentTypeError(
                 "domain",
-                rule="of texts, numbers, truth values or None, where it lists levels",
+                rule="of texts, numbers, dates, truth values or None, where it lists levels",
                 got="NaN or another type",
                 hint="List the levels as the column has them, and a missing one as None.",
             )

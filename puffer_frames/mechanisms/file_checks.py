@@ -68,10 +68,11 @@ def check_columns(
     if request.unit is not None:
         as_names(request.unit.column, table.names, role="unit")
     found = {name: _kind_of(table, name) for name in kinds}
+    labels = {*coded, *request.given_columns}  # whose levels a release looks up
     other = [
         name
         for name, known in kinds.items()
-        if found[name] != known and (name in coded or {known, found[name]} != {"booleans", "numbers"})
+        if found[name] != known and (name in labels or {known, found[name]} != {"booleans", "numbers"})
     ]
     if other:
         name, more = other[0], other[1:]

@@ -78,7 +78,7 @@ class DiscreteLaplace:
         tail = min(probability, 1.0 - probability)
         if tail * (1 + q) >= q:  # P(N >= 1) = q / (1 + q)
             return 0.0
-        beyond = math.log(tail * (1 + q)) / math.log(q)  # P(N > k) = q^(k + 1) / (1 + q)
+        beyond = -self.scale * math.log(tail * (1 + q))  # P(N > k) = q^(k + 1) / (1 + q); q may round to 1
         return math.copysign(math.ceil(beyond - 1), probability - 0.5)
 
     def draw(self, rows: Sequence[int], /, *, stream: Stream) -> list[int]:

@@ -64,7 +64,7 @@ def check_bounds(
         if len(numbers) != 2 or not all(isinstance(n, Real) and not isinstance(n, bool) for n in numbers):
             raise ArgumentTypeError(
                 role,
-                rule="(low, high) or a mapping of column to (low, high)",
+                rule="(low, high) or a mapping of column to (low, high), each two integers, floats or dates",
                 got="others",
                 hint=f"Write {role}={example.format(name)}.",
             )

@@ -170,7 +170,7 @@ def compare_tables(
     """
     original, _ = coded(original, null_values)
     tables = [
-        read_columns(frame, role=role, known=(), rows=0)
+        read_columns(frame, role=role, known=(), rows=None)
         for frame, role in ((original, "original"), (released, "released"))
     ]
     shared = [_Shared.of(name, tables[0][name], tables[1][name]) for name in tables[1] if name in tables[0]]

@@ -171,7 +171,7 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         Column of numbers, booleans, dates or labels (strings, categories) to release; by default "rest", every column
         but the secret, given, kept, unit and row_id ones, which a printed plan lists. Dates, and times at midnight, are
         read as days and released as they were: noise and errors are in days. Several columns of numbers are released
-        jointly, with scales that protect whole rows. A column of labels of 2 to 512 levels is released through a
+        jointly, with scales that protect whole rows. A column of labels of at most 512 levels is released through a
         channel; beside others a label stays as it is, or any other level takes its place, all as likely.
     epsilon : float
         Greater than 0.

@@ -79,8 +79,9 @@ def test_types_are_kept_and_the_schema_takes_the_certificate_along(table, tmp_pa
     counts = puffer_frames.histogram(table, state="kind", time="day", epsilon=1.0)
     assert counts.schema.field("kind").type == table.schema.field("kind").type
     doubled = table.append_column("score", table["score"])
-    with pytest.raises(ArgumentError, match="twice"):
-        release(doubled)
+    for more in ({}, {"nulls": "drop", "null_values": {"score": 1}}):
+        with pytest.raises(ArgumentError, match="twice"):
+            release(doubled, **more)
 
 
 class Marked(pa.ExtensionType):

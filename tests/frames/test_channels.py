@@ -3,6 +3,7 @@
 import functools
 import math
 import re
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -30,7 +31,13 @@ from conftest import FRAME_KINDS, LOCAL_KINDS, few, run, table, thinned, without
 from kinds import entries, other_kind
 
 from puffer_frames import Channel, Layout, RareLevelsWarning, Unit, calibrate, certificate_of, load_plan
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError
+from puffer_frames.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    NoNoiseNeededError,
+    PriorError,
+    WideNoiseWarning,
+)
 
 IN_SPARK = ("text", "missing level", "cells")
 CASES = thinned(LOCAL_KINDS, REQUESTS) + [pytest.param("spark", name) for name in IN_SPARK]
@@ -336,9 +343,15 @@ def test_constant_columns_and_too_many_levels(make_frame):
     group = ["p", "q", "r"] * 514
     one = {"group": group, "town": [MARK] * 1542, "x": [8675309] * 1542}
     for column in ("town", "x"):
-        with pytest.raises(ArgumentError, match="one of 2 to 512 levels; got 1") as caught:
-            release(make_frame(one), public=column, mechanism="channel")
+        asked = {"public": column, "mechanism": "channel"}
+        with pytest.raises(NoNoiseNeededError) as caught:
+            release(make_frame(one), **asked)
         assert "8675309" not in str(caught.value)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("error", WideNoiseWarning)
+            out = run(release(make_frame(one), **asked, allow_zero_noise=True))
+        assert dict(entries(out))[column] == one[column]
     many = {"group": group, "town": [f"{MARK}-{k % 513}" for k in range(1542)]}
     with pytest.raises(ArgumentError, match="'town' must be one of at most 512 different levels; got more") as caught:
         release(make_frame(many))

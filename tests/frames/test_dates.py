@@ -202,8 +202,12 @@ def test_bounds_are_dates():
         with pytest.raises((ArgumentError, ArgumentTypeError), match="domain must be"):
             release(pandas_of(), **ASKED, domain={"day": (low, missing)})
     months = sorted({*MONTHS, date(1979, 1, 1)})
-    out = release(pl.DataFrame(COLUMNS | {"day": MONTHS}), public="day", domain={"day": months}, mechanism="channel")
-    assert set(out["day"]) <= set(months)
+    moments = pd.to_datetime(pd.Series(months))
+    for levels in (months, moments, pd.Index(moments), moments.to_numpy(), pl.Series(months)):
+        asked = {"public": "day", "domain": {"day": levels}, "mechanism": "channel"}
+        out = release(pl.DataFrame(COLUMNS | {"day": MONTHS}), **asked)
+        assert set(out["day"]) <= set(months)
+    assert release(pandas_of(), **ASKED, domain={"day": np.array([low, high], "M8[D]")}, layout=near) is not None
 
 
 def test_dates_may_be_clipped_at_one_end():

@@ -286,6 +286,9 @@ def test_several_columns_of_merged_strata_and_what_is_refused():
     assert plan.check(FRAME).verdict == "covered"
     with pytest.raises(ArgumentError, match="columns of text"):
         puffer_frames.calibrate(FRAME, given=Strata("floor", merge=True), **OPTIONS)
+    floors = FRAME.assign(floor=FRAME["floor"].astype("category"))
+    with pytest.raises(ArgumentError, match="categories of text"):  # they were said to be merged, and were not
+        puffer_frames.calibrate(floors, given=Strata("floor", merge=True), **OPTIONS)
     with pytest.raises(ArgumentTypeError, match="merge"):
         Strata("town", merge="yes")
 

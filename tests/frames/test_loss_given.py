@@ -9,7 +9,7 @@ from conftest import build_frame
 from kinds import entries
 
 from puffer_frames import PufferError, Strata, Unit, calibrate, certificate_of, compare
-from puffer_frames.errors import ArgumentError, CalibrationError, ColumnNotFoundError
+from puffer_frames.errors import ArgumentError, CalibrationError, ColumnNotFoundError, PriorError
 
 pytestmark = pytest.mark.filterwarnings("ignore::puffer_frames.errors.PufferWarning")
 
@@ -105,6 +105,11 @@ def test_wrong_columns():
     for name in ("group", "score"):
         with pytest.raises(ArgumentError):
             plan.loss_given(FRAME, name)
+    gaps = FRAME.assign(town=FRAME["town"].replace("z", None))
+    with pytest.raises(PriorError, match=r"(?s)'town' must be without nulls.*Calibrate with nulls=.drop") as caught:
+        plan.loss_given(gaps, "town")
+    assert "'score', 'town'" in caught.value.hint
+    assert len(calibrate(gaps, **ASKED, nulls="drop").loss_given(gaps, "town")) == 2
     many = build_frame("polars", COLUMNS | {"id": list(range(ROWS))})
     assert len(calibrate(many, **ASKED).loss_given(many, "id")) == ROWS
 

@@ -6,6 +6,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from conftest import build_frame, run
 from kinds import entries, release
@@ -111,6 +112,8 @@ def test_codes_that_libraries_compare_otherwise():
     assert len(puffer_frames.privatize(odd, **asked | {"secret": "^.*$"}, public="income", null_values=codes)) == len(
         out
     )
+    late = pd.DataFrame({"a": pd.Series(["x"] * 200 + [1, "1"], dtype=object)})  # whose first entries are texts
+    assert with_nulls(late, {"a": ("1",)})["a"].tolist()[-2] == 1
     connection = pytest.importorskip("duckdb").connect()
     connection.execute('create table words ("a ""b""" varchar collate nocase)')
     connection.execute("insert into words values ('NA'), ('na'), ('b')")
@@ -128,18 +131,35 @@ def test_codes_in_no_row(library):
         puffer_frames.calibrate(frame, **asked, null_values={"level": ["-9"]})
 
 
-def test_codes_of_categories_are_texts():
-    """Also of numbers; the hint is followed."""
-    frame = pd.DataFrame(COLUMNS)
-    frame["level"] = frame["level"].astype("category")
-    asked = {"secret": "level", "public": "status", "epsilon": 1.0, "nulls": "drop"}
-    code = int(frame["level"].cat.categories[0])
-    with pytest.warns(SuspectValuesWarning, match="categories as texts, with quotation marks"):
-        puffer_frames.calibrate(frame, **asked, null_values={"level": [code]})
+@pytest.mark.parametrize(
+    ("kind", "levels", "code"),
+    [
+        *[
+            (kind, [1, 2, 9], code)
+            for kind in ("categories", "dictionary", "dictionary in pandas")
+            for code in (9, 9.0)
+        ],
+        *[("categories", [1, 2, "1"], code) for code in (1, "1")],
+        *[("categories", [True, "True", "x"], code) for code in (True, "True")],
+    ],
+)
+def test_a_code_of_categories_means_the_level_of_its_type(kind, levels, code):
+    entries = [levels[k % 3] for k in range(ROWS)]
+    if kind == "categories":
+        level = pd.Categorical(pd.Series(entries, dtype=object))
+    else:
+        level = pa.array(entries).dictionary_encode()
+        level = pd.Series(level, dtype=pd.ArrowDtype(level.type)) if kind != "dictionary" else level
+    columns = {"level": level, "income": np.where(np.equal(COLUMNS["income"], 9999999), 6, COLUMNS["income"])}
+    frame = pa.table(columns) if kind == "dictionary" else pd.DataFrame(columns)
+    asked = {"secret": "level", "public": "income", "epsilon": 0.05, "nulls": "drop"}
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message="null_values", category=SuspectValuesWarning)
-        plan = puffer_frames.calibrate(frame, **asked, null_values={"level": [str(code)]})
-    assert len(plan.secrets) == frame["level"].nunique() - 1
+        plan = puffer_frames.calibrate(frame, **asked, null_values={"level": [code]})
+    kept = [level for level in levels if not (level == code and isinstance(level, str) == isinstance(code, str))]
+    assert {*plan.rows_per_secret} == {*kept}
+    with pytest.warns(SuspectValuesWarning, match="(?s)in no row.*Write numbers without quotation marks"):
+        puffer_frames.calibrate(frame, **asked, null_values={"level": ["2", 3]})
 
 
 @pytest.mark.parametrize(
@@ -216,5 +236,9 @@ def test_answers_and_comparisons_take_codes(kind, make_frame):
         with pytest.raises(ArgumentError, match="row by row"):
             puffer_frames.audit(frame, released)
         assert puffer_frames.audit(frame, released, null_values=asked["null_values"]).checks
+        asked = {"secret": "group", "public": "income", "epsilon": 0.05, "domain": {"income": (0, 9999999)}}
+        released = puffer_frames.privatize(frame, **asked)
+        with pytest.raises(ArgumentError, match=r"(?s)missing values of 'income', or codes.*null_values"):
+            puffer_frames.audit(frame, released, null_values={"income": 9999999})
     with pytest.raises(ColumnNotFoundError):
         puffer_frames.aggregate(frame, **summed, null_values={"wealth": 1})

@@ -376,6 +376,10 @@ def test_truth_values_merged_labels_and_what_is_no_frame():
     with pytest.raises(ArgumentTypeError, match="of booleans, as in the plan; got a column of numbers"):
         plan.release(numbers, allow_other_frame=True)
     assert plan.check(numbers).verdict == "refused"
+    plan = puffer_frames.calibrate(frame, secret="group", public="size", given="score", epsilon=0.1)
+    with pytest.raises(ArgumentTypeError, match="given column 'score' must be of booleans, as in the plan"):
+        plan.release(numbers, allow_other_frame=True)
+    assert plan.check(numbers).verdict == "refused"
     rare = pl.DataFrame(FIRST | {"town": np.where(np.arange(ROWS) < 3, "rare", FIRST["town"])})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

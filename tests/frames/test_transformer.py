@@ -84,6 +84,10 @@ def test_an_array_has_columns_by_number(people):
     assert released[:, 1].tolist() == people["note"]
     assert transformer.get_feature_names_out().tolist() == ["x1", "x2"]
     assert transformer.get_feature_names_out(["a", "b", "c"]).tolist() == ["b", "c"]
+    listed = PufferTransformer(secret="x0", public="x1", epsilon=0.1).fit([list(row) for row in array[:, :2]])
+    assert listed.calibration_.scales == transformer.calibration_.scales  # NumPy makes texts of these integers
+    with pytest.raises(ArgumentError, match="'x1' twice"):
+        transformer.fit(pd.DataFrame(array, columns=["x0", "x1", "x1"]))
     numbers = np.column_stack([np.unique(people["group"], return_inverse=True)[1], people["score"]])
     assert PufferTransformer(secret="x0", public="x1", epsilon=0.1).fit_transform(numbers).dtype == np.float64
     with pytest.raises(ValueError, match="length equal to number of features"):

@@ -238,6 +238,9 @@ def test_moments_and_quantiles(count):
             assert below >= probability
             assert k == 0 or below - np.tanh(0.5 / scale) * q**k < probability
             assert noise.quantile(1 - probability) == -k
+    for scale in (1e3, 1e12, 2e15, 9e17):  # where exp(-1 / scale) rounds, to 1 at last
+        reach = DiscreteLaplace(scale=scale).quantile(0.975)
+        assert reach == pytest.approx(Laplace(scale=scale).quantile(0.975), rel=1e-12, abs=1)
 
 
 def test_rows_are_functions_of_the_key():

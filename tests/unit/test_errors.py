@@ -29,7 +29,7 @@ from puffer_frames import (
     privatize,
 )
 from puffer_frames.core import BayesianNetwork, Prior
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, ColumnNotFoundError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, ColumnNotFoundError, NoNoiseNeededError
 from puffer_frames.papers import bounded_scales, gaussian_scale, kantorovich_scale, presence_scale, value_scale
 
 FORM = re.compile(r"[^;]+ must [^;]+; got .+\.\n\nHint: .+[.?]", flags=re.DOTALL)
@@ -81,7 +81,7 @@ REQUESTS = [
         ArgumentTypeError,
         ["of integers, floats or booleans", "String", 'mechanism="channel"'],
     ),
-    ({"public": "town"}, ArgumentError, ["2 to 512 levels", "got 1"]),
+    ({"public": "town"}, NoNoiseNeededError, ["already private", "allow_zero_noise=True"]),
     ({"epsilon": 0}, ArgumentError, ["epsilon", "greater than 0"]),
     ({"epsilon": math.inf}, ArgumentError, ["epsilon", "inf"]),
     ({"epsilon": math.nan}, ArgumentError, ["epsilon", "nan"]),

@@ -64,6 +64,8 @@ def test_a_release_in_another_order_and_library(kind):
     assert found.score == pytest.approx(whole.score, abs=1e-12)
     assert isinstance(found.columns, pl.DataFrame)
     assert compare_tables(BEFORE, BEFORE).score == 1.0
+    named = [each.set_axis([f"r{k}" for k in range(len(each))]) for each in (BEFORE, AFTER)]
+    assert compare_tables(*named).score == whole.score  # the index is no column
 
 
 def test_missing_values_levels_and_columns_of_one_frame():

@@ -511,6 +511,7 @@ def test_labels_beside_numbers_of_which_hardly_anything_is_left_are_warned_of():
     assert set(useless) <= set(found["constant"].columns)
     released = plan.release(frame)
     assert set(useless) <= set(certificate_of(released).facts.useless)
+    assert "response-shares" in certificate_of(released).warnings  # as a channel says both
     assert "About as many labels change, or more" in " ".join(str(plan).split())
 
 

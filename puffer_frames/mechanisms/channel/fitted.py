@@ -308,7 +308,7 @@ class ChannelFit(Fitted[Seen]):
 
     def useless_columns(self) -> tuple[str, ...]:
         """Columns that a constant is about as near to, of several each by itself."""
-        if self.channel.expected_error >= NEARLY * self.channel.constant_error:
+        if 0 < self.channel.expected_error >= NEARLY * self.channel.constant_error:
             return self.request.public
         errors = self.column_errors().items()
         return tuple(name for name, (error, constant) in errors if constant and error >= NEARLY * constant)
@@ -430,7 +430,7 @@ class ChannelFit(Fitted[Seen]):
 
 def _require_change(channel: FoundChannel, request: Request, *, in_cells: bool) -> None:
     """A channel that changes nothing is to be asked for; what cannot be told from nothing is left of any repair."""
-    if not channel.problem.cost.any():
+    if not channel.problem.cost.any() and channel.problem.cost.shape[1] > 1:
         raise ArgumentError("cost", rule="positive for some change", got="0 for all", hint="Leave it out.")
     if channel.unchanged >= 1 - _NOTHING and not request.allow_zero_noise and not in_cells:
         target = request.target

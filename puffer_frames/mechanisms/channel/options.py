@@ -48,7 +48,7 @@ class Channel(Options):
     cost : "auto", "absolute", "change", function of (input, output), or matrix
         What an output in place of an input costs. "absolute" is the distance, for numbers; "change" is 1 for another
         level. "auto" is "absolute" for numbers, and "change" for labels and for integers beyond 2**53. A matrix has a
-        row for each level in the order of the plan's `levels` (of the domain, where it names them) and a column for
+        row for each level in the order of `plan.column.levels` (of the domain, where it names them) and a column for
         each.
     preserve : None, "mean" or "marginal"
         What the released values are to keep of the table on average: the mean (of numbers), or the share of each level.

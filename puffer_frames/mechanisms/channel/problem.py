@@ -507,18 +507,14 @@ def _median(values: FloatArray, rows: FloatArray) -> float:
 
 
 def _check_number(levels: int, *, of: str = "levels") -> None:
-    """Raise ArgumentError for a column of one level, and of too many; several have combinations of these."""
-    if not 2 <= levels <= MOST_LEVELS:
+    """Raise ArgumentError for a column of too many levels; several have combinations of these."""
+    if levels > MOST_LEVELS:
         several = of != "levels"
         raise ArgumentError(
             "the public columns together" if several else "the public column",
-            rule=f"{'of' if several else 'one of'} 2 to {MOST_LEVELS} {of}",
+            rule=f"{'of' if several else 'one of'} 1 to {MOST_LEVELS} {of}",
             got=f"{levels:,}",
-            hint="Leave a constant column out, or keep it."
-            if levels < 2
-            else "Leave mechanism out: each label is then drawn by itself."
-            if several
-            else "Release a coarser column.",
+            hint="Leave mechanism out: each label is then drawn by itself." if several else "Release a coarser column.",
         )
 
 

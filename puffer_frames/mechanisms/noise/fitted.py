@@ -230,13 +230,13 @@ class NoiseFit(Fitted[RowsSeen]):
         return label_shares(self.choices[name].empirical, self.rows_per_secret, levels=len(self.levels[name]))
 
     def shifted_labels(self) -> dict[str, Shift]:
-        """Columns of labels, not useless ones, in which counts of a label are far from those of the table: each label
+        """Columns of labels, useless ones too, in which counts of a label are far from those of the table: each label
         that is changed becomes any other with the same probability.
         """
-        useless, found = self.useless_columns(), {}
+        found = {}
         for name in self.levels:
             changed, shares = self._mean_error(name), self._label_shares(name)
-            if changed and name not in useless:
+            if changed:
                 found[name] = shift_of(shares, shares * (1 - changed) + (1 - shares) * changed / (shares.size - 1))
         return {name: off for name, off in found.items() if off.is_shifted}
 

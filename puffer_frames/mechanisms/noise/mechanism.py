@@ -183,7 +183,7 @@ class FittedNoise(NoiseFit):
                 "both lose under other laws.",
                 reason="mechanism",
             )
-        if off := self.shifted_labels():
+        if off := [name for name in self.shifted_labels() if name not in useless]:
             warn_of("response-shares", tuple(off), most=SHIFTED, times=TIMES)
         for key, found in self.little_use().items():
             moved = max(abs(own.moved) / (own.constant or 1.0) for own in found.values())

@@ -331,17 +331,16 @@ def with_merged(request: Request, frame: NativeFrame, table: Table, /) -> tuple[
         return request, frame, table
     for name in request.given_columns:
         if table.kind_of(name) != "labels":
-            raise ArgumentError(
-                "given",
-                rule="columns of text or categories, to merge strata",
-                got=repr(name),
-                hint="Write the values as text first, or leave out merge=True.",
-            )
+            raise _no_text(name)
     seen = RowsSeen.of(table.complete(request.roles(), nulls=request.nulls, layout=None), request)
     counts = seen.rows_of_secrets(len(request.secret), given=True)
     pairs = check_pairs(request.pairs, list(counts))
     named = list(counts) if pairs == "all" else list(dict.fromkeys(secret for pair in pairs for secret in pair))
     parts = seen.by_stratum(len(request.secret))
+    for z in parts:
+        for name, level in zip(request.given_columns, z, strict=True):
+            if not isinstance(level, str | None):  # of a category: 1 and "1" would be merged with one another
+                raise _no_text(name)
     rows = {z: [part.rows_per_secret.get(secret, 0) for secret in named] for z, part in parts.items()}
     merged = _merged(rows, minimum=request.given.minimum)
     if not merged:
@@ -356,6 +355,15 @@ def with_merged(request: Request, frame: NativeFrame, table: Table, /) -> tuple[
     warn_of_merged(request.given_columns, sizes, label=label, minimum=request.given.minimum)
     changed = merged_frame(frame, request.given_columns, merged, label=label)
     return replace(request, merged=merged, merged_as=label), changed, open_table(changed)
+
+
+def _no_text(name: str) -> ArgumentError:
+    return ArgumentError(
+        "given",
+        rule="columns of text or categories of text, to merge strata",
+        got=repr(name),
+        hint="Write the values as text first, or leave out merge=True.",
+    )
 
 
 def _merged(rows: Mapping[Stratum, Sequence[int]], *, minimum: int) -> tuple[Stratum, ...]:

@@ -257,7 +257,7 @@ def check_weights(weights: object, /, *, columns: Sequence[str]) -> dict[str, fl
     if len(columns) < 2 or unknown or wrong:
         raise ArgumentError(
             "weights",
-            rule="positive numbers of public columns, where there are several",
+            rule="numbers between 1e-300 and 1e300 of public columns, where there are several",
             got=described((unknown or wrong)[0]) if unknown or wrong else "those of one column",
             hint="Leave it out for 1 / standard deviation of each column.",
         )

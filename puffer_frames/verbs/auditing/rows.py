@@ -79,6 +79,9 @@ def rows_of(
         for name in certificate.public
         if name in before and name in after
     )
+    for column in columns:
+        if column.noise is not None and np.isnan(column.before).any():
+            raise _another(f"missing values of {column.name!r}, or codes for them, which got no noise")
     each = certificate.pairs == "each" and secret is None
     groups = (
         [_secrets((name,), before, certificate, own=each) for name in names]
@@ -108,10 +111,14 @@ def _complete(columns: Mapping[str, PlainColumn], names: Sequence[str], rows: in
             whole &= ~columns[name].missing
     if int(whole.sum()) == rows:
         return {name: each.part(whole) for name, each in columns.items()}
-    raise ArgumentError(
+    raise _another(f"{count:,} rows, {int(whole.sum()):,} of them complete, for {rows:,} released ones")
+
+
+def _another(got: str) -> ArgumentError:
+    return ArgumentError(
         "the original",
         rule="the table that was released, row by row",
-        got=f"{count:,} rows, {int(whole.sum()):,} of them complete, for {rows:,} released ones",
+        got=got,
         hint="Give the table that privatize was called with, with its null_values, and all rows of the release, in its "
         "order. Rows of units that were drawn at random (over='sample') cannot be found again.",
     )

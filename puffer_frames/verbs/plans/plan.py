@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -260,14 +261,20 @@ class Plan(Printed):
 
     def _seen(self, table: Table, roles: Roles, *, layout: RowOrder | None) -> tuple[Any, Any]:
         """Rows, and the counts of them; an error of missing values names what can be done about them here."""
-        request = self.fitted.request
-        try:
+        with self._hints():
             rows = self.fitted.complete(table, roles, kinds=self.kinds, layout=layout)
             return rows, self.fitted.see(rows)
+
+    @contextmanager
+    def _hints(self, *more: str) -> Iterator[None]:
+        """An error of missing values, in further columns too, names what can be done about them beside a plan."""
+        request = self.fitted.request
+        try:
+            yield
         except PriorError as error:
             if not error.hint.startswith("Say nulls="):
                 raise
-            read = list(dict.fromkeys((*request.secret, *request.public, *request.given_columns)))
+            read = list(dict.fromkeys((*request.secret, *request.public, *request.given_columns, *more)))
             hint = 'Calibrate with nulls="drop"' + ' or nulls="level"' * ('nulls="level"' in error.hint)
             if not request.null_values:  # which no call of another library leaves out
                 hint += f", or leave these rows out first: in pandas frame.dropna(subset={read}, ignore_index=True), "
@@ -307,7 +314,8 @@ class Plan(Printed):
 
         Notes
         -----
-        Nothing is released. Values that a release would move, and rows that it would leave out, are warned of. The
+        Nothing is released. The index of a pandas frame is not looked at: `release` asks for `Layout(index=...)` where
+        it is filtered or sorted. Values that a release would move, and rows that it would leave out, are warned of. The
         report holds exact statistics of the rows and of the table of the plan: keep it private. **Cost**: the group-bys
         of a release, and an evaluation of the loss per column and belief.
 
@@ -457,7 +465,9 @@ class Plan(Printed):
             For columns that are given ones already, a plan of another mechanism, one of units of whose rows nothing is
             assumed, and a frame that it does not know.
         """
-        return small_frame(self.fitted.loss_given(frame, columns, kinds=self.kinds), library=self.library)
+        with self._hints(*([columns] if isinstance(columns, str) else columns if isinstance(columns, list) else [])):
+            found = self.fitted.loss_given(frame, columns, kinds=self.kinds)
+        return small_frame(found, library=self.library)
 
     plot = short_traceback(sheet)
 
