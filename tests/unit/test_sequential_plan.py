@@ -454,11 +454,15 @@ def edits():
     def rows(plan):
         plan["plan"]["kept"]["counts"]["town"][0][0] += 1
 
+    def secrets(plan):
+        town = plan["plan"]["kept"]["counts"]["town"]
+        town[0][0], town[1][0] = town[0][0] - 1, town[1][0] + 1
+
     def releases(plan):
         plan["plan"]["request"]["repeats"]["releases"] = 2
 
-    edited = (share, unrelated, rows, releases, weights, cap, law, twice, source, edges, tree, rare, step, again)
-    edited += (sees, moves)
+    edited = (share, unrelated, rows, secrets, releases, weights, cap, law, twice, source, edges, tree, rare, step)
+    edited += (again, sees, moves)
     found = [pytest.param(edit, id=edit.__name__) for edit in edited]
     for name, (way, value) in FIELDS.items():
         found.append(pytest.param(lambda plan, way=way, value=value: set_in(plan["plan"], way, value), id=name))
@@ -477,16 +481,19 @@ def test_edited_files_are_refused(plan, tmp_path, edit):
         load_plan(path)
 
 
-def test_another_network_is_refused_for_the_rows_of_the_plan(plan, people, tmp_path):
+@pytest.mark.parametrize("what", ["likelihood", "rows"])
+def test_another_network_and_other_counts_are_refused_for_the_rows_of_the_plan(plan, people, tmp_path, what):
     path = tmp_path / "plan.json"
     plan.save(path)
     document = json.loads(path.read_text(encoding="utf-8"))
     shares = document["plan"]["plan"]["plan"]["laws"][0]["shares"]["entries"]
+    if what == "rows":
+        shares = document["plan"]["plan"]["kept"]["counts"]["town"][0]
     shares[0], shares[1] = shares[1], shares[0]
     document["digest"] = digest_of(document["plan"], schema=document["schema"])
     path.write_text(json.dumps(document), encoding="utf-8")
     edited = load_plan(path)
-    with pytest.raises(PlanFileError, match="likelihood"):
+    with pytest.raises(PlanFileError, match=what):
         edited.release(people)
 
 

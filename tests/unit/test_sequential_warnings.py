@@ -150,6 +150,16 @@ def test_labels_that_chance_alone_relates_in_few_rows_have_lost_nothing():
             assert not [*_unrelated(before, after, {"x": None, "y": values}, (levels, levels))]
 
 
+def test_rare_labels_that_chance_relates_have_lost_nothing():
+    """A label of five in 500 rows, beside one of 200 levels of which many have one row: a fifth was warned of."""
+    rng = np.random.default_rng(0)
+    shares = 1 / np.arange(1, 201)
+    for _ in range(40):
+        many = rng.choice(200, (2, 500), p=shares / shares.sum())
+        before, after = np.stack([many, rng.random((2, 500)) < 0.01], axis=2)
+        assert not [*_unrelated(before, after, {"x": None, "y": None}, (200, 2))]
+
+
 @pytest.mark.parametrize(
     ("distance", "constant", "share", "useless"),
     [(6.75, 6.72, 0.7, True), (7.76, 8.32, 0.6, True), (8.82, 12.1, 0.4, False), (None, 0.74, 0.74, True)],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import chain
+from operator import le
 
 import numpy as np
 
@@ -83,7 +84,10 @@ def _check_counts(plan: TableFit, sizes: tuple[int, ...]) -> None:
     require(tuple(counts) in ((), plan.names), "rows of other columns")
     for own, size in zip(counts.values(), sizes, strict=False):
         require([*map(len, own)] == [size] * secrets and min(map(min, own)) >= 0, "rows of other levels")
-        require(min(map(sum, own)) > 0 and sum(map(sum, own)) == plan.planned, "other rows")
+        rows = [*map(sum, own)]
+        require(min(rows) > 0 and sum(rows) == plan.planned, "other rows")
+        known = rows == [*map(sum, next(iter(counts.values())))] and all(map(le, rows, plan.rows_per_secret.values()))
+        require(known, "rows of other secrets")
 
 
 def _check_column(column: TableColumn, plan: TableFit) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, permutations
 from typing import cast
@@ -42,6 +42,8 @@ _CLEAR, _HARDLY, _STRONG, _HALF = 0.3, 0.05, 0.5, math.sqrt(0.5)
 its square is halved."""
 _SPREAD = 1e-18
 """Less than what rounding makes of the spread of a constant, of numbers up to 1."""
+_SEEN_OFTEN = 10
+"""Rows of a level that explains, or is explained: rarer ones go together by chance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,9 +154,14 @@ def kept_of(
         distance=distance,
         marginals=float(np.mean(ones)),
         pairs=float(np.mean(twos)) if twos else 0.0,
-        counts={name: tuple(map(tuple, rows.of((k,)).astype(int).tolist())) for k, name in enumerate(values)},
+        counts=counts_of(rows, values),
         unrelated=tuple(_unrelated(rows.codes, released, values, rows.sizes)),
     )
+
+
+def counts_of(rows: Rows, names: Iterable[str], /) -> dict[str, tuple[tuple[int, ...], ...]]:
+    """How many rows of each secret have each level, of columns of these names."""
+    return {name: tuple(map(tuple, rows.of((k,)).astype(int).tolist())) for k, name in enumerate(names)}
 
 
 def _unrelated(
@@ -184,14 +191,18 @@ def _explained(tables: Sequence[NDArray[np.integer]], values: FloatArray | None)
     """The root of what the levels of one column explain of another (eta squared), and what is left of it after.
 
     Labels are explained as a number for each level, 1 or 0: Goodman and Kruskal's tau. Eta squared is Kelley's, 0 on
-    average where nothing is explained, less two standard errors. What is left: the means after, projected on those
-    before.
+    average where nothing is explained, less two standard errors; rare levels are left out. What is left: the means
+    after, projected on those before.
 
     - `tables`: Counts of the rows before and after, shape (levels of the one, levels of the other).
     - `values`: Numbers of the levels of the other; None of labels.
     """
+    often = [tables[0].sum(axis=axis) >= _SEEN_OFTEN for axis in (1, 0)]
     points = np.eye(tables[0].shape[1]) if values is None else values[:, None]
-    there = ~np.isnan(points[:, 0])
+    there = often[1] if values is None else ~np.isnan(values)
+    tables = [table[often[0]] for table in tables]
+    if not (there.any() and often[0].any()):
+        return 0.0, 0.0
     points = points[there] - points[there].mean(axis=0)
     points /= max(np.abs(points).max(initial=0.0), np.finfo(np.float64).tiny)
     found = list[FloatArray]()

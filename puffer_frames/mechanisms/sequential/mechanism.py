@@ -54,7 +54,7 @@ from puffer_frames.mechanisms.sequential.fitted import (
     split,
 )
 from puffer_frames.mechanisms.sequential.law import NetworkLaw, Tree
-from puffer_frames.mechanisms.sequential.measured import CONFIDENCE, Attack, HeldOut, Kept, OtherBelief
+from puffer_frames.mechanisms.sequential.measured import CONFIDENCE, Attack, HeldOut, Kept, OtherBelief, counts_of
 from puffer_frames.mechanisms.sequential.options import Sequential
 from puffer_frames.mechanisms.sequential.release import SequentialPlan, Step, log_likelihoods
 from puffer_frames.noise.adding import Draw, other_levels
@@ -627,12 +627,15 @@ class FittedTable(TableFit):
         return self
 
     def check_own(self, seen: CodedRows, /, *, own_rows: bool, left_out: Sequence[str]) -> tuple[str, ...]:
-        """Raise PlanFileError where these are the rows of the plan, and its network is not what it says of them."""
+        """Raise PlanFileError where these are the rows of the plan, and its network or its counts are not what it
+        says of them.
+        """
         if own_rows:
             planned, _ = split(seen, self.options.holdout)
             found = float(self.plan.laws[0].log_likelihood(planned.codes, planned.secrets).mean())
             same = is_close(found, self.likelihood) and self.planned == len(planned.codes)
             require(same, "another likelihood of these rows")
+            require(not self.kept.counts or self.kept.counts == counts_of(planned, self.names), "other rows")
         return ()
 
     def loss(self, released: NativeFrame, /) -> NativeFrame:
