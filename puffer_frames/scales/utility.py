@@ -39,12 +39,20 @@ _GROWN = 1.15
 """An error that is so many times another one is no longer that."""
 
 
-def sampled_at_ranks(values: NDArray[Any], counts: NDArray[Any], size: int, /) -> NDArray[Any]:
-    """So many of the values of rows, ascending, at even distances of their ranks; `counts` are the rows of each."""
+def sampled(values: FloatArray, counts: NDArray[Any], size: int, /) -> tuple[FloatArray, FloatArray]:
+    """So many of the values of rows, ascending, and the weight of each; `counts` are the rows of each.
+
+    Each comes as often as it has rows, and as it adds to the mean distance from the median: a few rows far out, too.
+    """
     order = np.argsort(values, kind="stable")
-    upto = np.cumsum(counts[order])
-    found: NDArray[Any] = values[order][np.searchsorted(upto, (np.arange(size) + 0.5) * (upto[-1] / size))]
-    return found
+    values, shares = values[order], counts[order] / counts.sum()
+    middle = values[np.searchsorted(np.cumsum(shares), 0.5 - 1e-9)]
+    away = np.abs(0.5 * values - 0.5 * middle)
+    away /= away.max() or 1.0
+    often = 1 + away / (float(shares @ away) or 1.0)
+    upto = np.cumsum(shares * often)
+    found = np.searchsorted(upto, (np.arange(size) + 0.5) * (upto[-1] / size))
+    return values[found], 1 / often[found]
 
 
 @lru_cache(maxsize=8)
@@ -151,8 +159,9 @@ class Utility:
             found["channel-loose"] = f"RELEASED VALUES HARDLY FOLLOW THE RAW ONES: {figures} standard deviations"
         if self.below > _BELOW or self.beyond > SHIFTED or self.times > _TWICE:
             one = f", that of one by a factor of {min(self.times, 99):.1f} or more" * (self.times > _TWICE)
-            off = f"that of the rows up to some value by {self.below:.2f}{one}; {self.beyond:.0%}"
-            found["remap-shares"] = f"SHARES OF VALUES ARE OFF: {off} lie beyond all that come out"
+            beyond = f"; {self.beyond:.0%} lie beyond all that come out" * (self.beyond >= 0.005)
+            off = f"that of the rows up to some value by {self.below:.2f}{one}{beyond}"
+            found["remap-shares"] = f"SHARES OF VALUES ARE OFF: {off}"
         if self.is_moved:
             found["remap-means"] = f"THE MEAN IS OFF: by {self.moved:.4g} on average"
         return found

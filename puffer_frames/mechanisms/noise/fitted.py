@@ -35,7 +35,7 @@ from puffer_frames.scales.joint.columns import bounded_labels, choose_jointly
 from puffer_frames.scales.remap import Remap, together
 from puffer_frames.scales.repeats import times
 from puffer_frames.scales.strata import StrataChoices, Stratum, largest
-from puffer_frames.scales.utility import NEARLY, Shift, Utility, public_noise, sampled_at_ranks, shift_of
+from puffer_frames.scales.utility import NEARLY, Shift, Utility, public_noise, sampled, shift_of
 
 _NEARLY = 0.95
 """Randomised response that changes so many of the labels that a constant changes leaves hardly anything of them: 0.02
@@ -245,7 +245,7 @@ class NoiseFit(Fitted[RowsSeen]):
         strata together, and noise that is the same every time.
         """
         noise = public_noise(self.request.noise.at(1.0))
-        raw = sampled_at_ranks(*together(self.summaries[name]), noise.size)
+        raw, weights = sampled(*together(self.summaries[name]), noise.size)
         away = self.scales[name] * noise
         if self.strata is not None:  # which values a stratum has is not known
             own, rows = zip(*((each[name], self.strata.rows[z]) for z, each in self.strata.scales.items()), strict=True)
@@ -254,7 +254,8 @@ class NoiseFit(Fitted[RowsSeen]):
         with np.errstate(over="ignore"):
             noisy = np.concatenate([raw + away, raw - away])  # both signs: noise does not move the mean by chance
         noisy = noisy if remap is None else remap.step(noisy)
-        return Utility.of(np.tile(raw, 2), postprocess(noisy, bounds=bounds, to_integers=to_integers))
+        released = postprocess(noisy, bounds=bounds, to_integers=to_integers)
+        return Utility.of(np.tile(raw, 2), released, np.tile(weights, 2))
 
     def little_use(self) -> dict[str, dict[str, Utility]]:
         """Remapped columns of which a release keeps little, by the sentence that says so; of useless ones the mean."""
@@ -268,7 +269,7 @@ class NoiseFit(Fitted[RowsSeen]):
 
     def worse_after(self, asked: RowsRequest, /) -> dict[str, dict[str, tuple[Utility, Utility]]]:
         """Columns of which rounding, or clipping after it, leaves clearly less, by the sentence that says so: what a
-        release makes of them without, and with it.
+        release makes of them without, and with it, of a rounded column with both.
         """
         found: dict[str, dict[str, tuple[Utility, Utility]]] = {}
         for name in self.scales if asked.to_integers or asked.bounds else ():
@@ -277,7 +278,7 @@ class NoiseFit(Fitted[RowsSeen]):
                 after = self.utility(name, bounds=ends, to_integers=asked.to_integers)
                 if after.is_worse(before):
                     found.setdefault(key, {})[name] = before, after
-                    break
+                    before = after
         return found
 
     def useless_columns(self) -> list[str]:
