@@ -31,7 +31,7 @@ SPARK = re.compile(r"test_spark|_spark_|_in_spark|\[spark[-\]]")
 APART = re.compile(
     r"test_(command_killed|ledger_processes|forked|spark\w*|notebooks|pages|plans_page|recipes|editors|gallery|refine_key)\.py"
     r"|tests/(papers|statistical|privacy)/|unit/test_(many_\w+|estimate_moments|loss_law|search)\.py"
-    r"|unit/test_(wide_noise|statements|sequential_(plan|warnings)|comparison)\.py"
+    r"|unit/test_(wide_noise|utility|statements|sequential_(plan|warnings)|comparison)\.py"
     r"|frames/test_(answers|units_of_plans|wider_beliefs|duckdb|epsilon_curves|suspect_values)\.py"
 )
 """Files that start processes or make whole pages, that compute numbers of the package a second time, or take long."""

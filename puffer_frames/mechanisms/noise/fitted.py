@@ -32,6 +32,7 @@ from puffer_frames.scales.choice import Choice, require_noise
 from puffer_frames.scales.columns import ColumnRequest, check_several, choose_column, choose_columns
 from puffer_frames.scales.drift import protected_here
 from puffer_frames.scales.joint.columns import bounded_labels, choose_jointly
+from puffer_frames.scales.learned import Belief
 from puffer_frames.scales.remap import Remap, together
 from puffer_frames.scales.repeats import times
 from puffer_frames.scales.strata import StrataChoices, Stratum, largest
@@ -40,6 +41,8 @@ from puffer_frames.scales.utility import NEARLY, Shift, Utility, public_noise, s
 _NEARLY = 0.95
 """Randomised response that changes so many of the labels that a constant changes leaves hardly anything of them: 0.02
 of the normalised mutual information of a label with itself."""
+_FEWEST_DRAWN, _MOST_DRAWN = 32, 1 << 13
+"""Values of a stratum, and of a table, that stand for all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,15 +187,7 @@ class NoiseFit(Fitted[RowsSeen]):
     @property
     def summaries(self) -> dict[str, Summary]:
         """How often each value of a column of numbers occurs with each of the named secrets."""
-        return {
-            name: Summary(
-                counts={
-                    secret: (prior.means, prior.levels[0]) for secret, prior in self.choices[name].empirical.items()
-                },
-                radius=max(prior.radius for prior in self.choices[name].empirical.values()),
-            )
-            for name in self.scales
-        }
+        return {name: _summary(self.choices[name].empirical) for name in self.scales}
 
     @property
     def clipped(self) -> dict[str, Bounds]:
@@ -240,16 +235,33 @@ class NoiseFit(Fitted[RowsSeen]):
                 found[name] = shift_of(shares, shares * (1 - changed) + (1 - shares) * changed / (shares.size - 1))
         return {name: off for name, off in found.items() if off.is_shifted}
 
+    def _parts(self, name: str) -> list[tuple[tuple[FloatArray, FloatArray], float, int]]:
+        """Values, rows of each, scale and rows: of the table, or of each stratum. For the values of a stratum in which
+        nothing is hidden, and in a plan from a file, those of the table are taken.
+        """
+        table = together(self.summaries[name])
+        if self.strata is None:
+            return [(table, self.scales[name], self.rows)]
+        found, table = [], sampled(*table, _MOST_DRAWN)  # once, in place of in each of many strata
+        for z, choices in self.strata.choices.items():
+            known = {} if z in self.strata.unbound else choices[name].empirical
+            own = together(_summary(known)) if known else table
+            found.append((own, choices[name].scale, self.strata.rows[z]))
+        return found
+
     def utility(self, name: str, /, *, bounds: Bounds | None = None, to_integers: bool = False) -> Utility:
-        """What a release makes of a column of numbers, after all that is done to its values: of values of the table, of
-        strata together, and noise that is the same every time.
+        """What a release makes of a column of numbers, after all that is done to its values: of some of the values of
+        the table, and noise that is the same every time.
         """
         noise = public_noise(self.request.noise.at(1.0))
-        raw, weights = sampled(*together(self.summaries[name]), noise.size)
-        away = self.scales[name] * noise
-        if self.strata is not None:  # which values a stratum has is not known
-            own, rows = zip(*((each[name], self.strata.rows[z]) for z, each in self.strata.scales.items()), strict=True)
-            away = np.random.default_rng(0).choice(own, noise.size, p=np.array(rows) / sum(rows)) * noise
+        parts = self._parts(name)
+        rows, drawn, sides = sum(part[2] for part in parts), 0, list[tuple[FloatArray, ...]]()
+        for values, scale, own in parts:
+            raw, weights = sampled(*values, max(_FEWEST_DRAWN, noise.size * own // rows))
+            away = scale * noise.take(np.arange(drawn, drawn + raw.size), mode="wrap")
+            sides.append((raw, weights * (own / weights.sum()), away))
+            drawn += raw.size
+        raw, weights, away = (np.concatenate(side) for side in zip(*sides, strict=True))
         remap = self.remaps.get(name)
         with np.errstate(over="ignore"):
             noisy = np.concatenate([raw + away, raw - away])  # both signs: noise does not move the mean by chance
@@ -329,6 +341,11 @@ class NoiseFit(Fitted[RowsSeen]):
 
     def _error_at(self, name: str, scale: float) -> float:
         return changed_share(len(self.levels[name]), scale) if name in self.levels else self.error_of(scale)
+
+
+def _summary(empirical: Belief) -> Summary:
+    counts = {secret: (prior.means, prior.levels[0]) for secret, prior in empirical.items()}
+    return Summary(counts=counts, radius=max(prior.radius for prior in empirical.values()))
 
 
 F = TypeVar("F", bound=NoiseFit)
