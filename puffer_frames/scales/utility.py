@@ -49,7 +49,7 @@ def sampled(values: FloatArray, counts: NDArray[Any], size: int, /) -> tuple[Flo
     middle = values[np.searchsorted(np.cumsum(shares), 0.5 - 1e-9)]
     away = np.abs(0.5 * values - 0.5 * middle)
     away /= away.max() or 1.0
-    often = 1 + away / (float(shares @ away) or 1.0)
+    often = 1 + away / (float((shares * away).sum()) or 1.0)
     upto = np.cumsum(shares * often)
     found = np.searchsorted(upto, (np.arange(size) + 0.5) * (upto[-1] / size))
     return values[found], 1 / often[found]
@@ -116,22 +116,26 @@ class Utility:
     def of(cls, raw: FloatArray, released: FloatArray, weights: FloatArray | None = None, /) -> Self:
         """Of values side by side, each pair with the share of the rows that have it; by default all the same."""
         shares = np.full(raw.size, 1 / raw.size) if weights is None else weights / weights.sum()
+
+        def expected(of: FloatArray) -> float:
+            return float((shares * of).sum())  # not by BLAS, whose threads wait for one another on a busy machine
+
         order, there = np.argsort(raw, kind="stable"), shares > 0
         middle = raw[order][min(int(np.searchsorted(np.cumsum(shares[order]), 0.5)), raw.size - 1)]
         unit = float(np.abs(0.5 * raw - 0.5 * middle).max()) or 1.0  # halves, and squares, of huge values stay in range
         with np.errstate(over="ignore", invalid="ignore"):
             x, y = ((0.5 * side - 0.5 * middle) / unit for side in (raw, released))
-            apart, moved, mean = np.abs(y - x), float(shares @ (y - x)), float(shares @ x)
-            spread, other = (float(shares @ (z - shares @ z) ** 2) for z in (x, y))
-            together, square = float(shares @ ((x - mean) * (y - mean - moved))), float(shares @ apart**2)
+            apart, moved, mean = np.abs(y - x), expected(y - x), expected(x)
+            spread, other = (expected((z - expected(z)) ** 2) for z in (x, y))
+            together, square = expected((x - mean) * (y - mean - moved)), expected(apart**2)
         values, places = np.unique(np.append(raw, released), return_inverse=True)
         before, after = (np.bincount(part, shares, values.size) for part in np.split(places, 2))
         often = before > _OFTEN
         ratio = np.maximum(before, after)[often] / np.maximum(np.minimum(before, after)[often], 1e-9)
         low, high = released[there].min(), released[there].max()
         return cls(
-            error=2 * unit * float(shares @ apart),
-            constant=2 * unit * float(shares @ np.abs(x)),
+            error=2 * unit * expected(apart),
+            constant=2 * unit * expected(np.abs(x)),
             moved=2 * unit * moved,
             correlation=1.0 if not spread else together / math.sqrt(spread * other) if other else 0.0,
             squared=math.sqrt(square / spread) if spread else 0.0,
