@@ -295,7 +295,13 @@ def _without(codes: Sequence[Code], frame: Any, place: int) -> NativeFrame:
 
 
 def _without_some(found: NDArray[np.bool_], entries: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.if_else(pa.array(found), pa.scalar(None, entries.type), entries)
+    parts, start = [], 0
+    for part in entries.chunks:
+        own = part.indices
+        own = pc.if_else(pa.array(found[start : start + len(own)]), pa.scalar(None, own.type), own)
+        parts.append(pa.DictionaryArray.from_arrays(own, part.dictionary, ordered=part.type.ordered))
+        start += len(own)
+    return pa.chunked_array(parts, type=entries.type)
 
 
 def _arrow(native: Any) -> pa.ChunkedArray:
@@ -311,10 +317,14 @@ def _are_among(codes: Iterable[Code], frame: Any, place: int) -> NDArray[np.bool
     elif isinstance(native, pd.Series) and native.dtype == object:
         parts = [(own := native.tolist(), np.arange(len(own)))]
     else:
-        chunks = _arrow(native).chunks
-        parts = [(part.dictionary.to_pylist(), part.indices.fill_null(-1).to_numpy()) for part in chunks]
+        parts = [(part.dictionary.to_pylist(), _indices(part)) for part in _arrow(native).chunks]
     found = (np.array([*(_key(entry) in keys for entry in own), False])[at] for own, at in parts)  # -1 is missing
     return np.concatenate([np.empty(0, np.bool_), *found])
+
+
+def _indices(part: Any) -> NDArray[np.int64]:
+    """Those of a dictionary, -1 for a missing one: they may be of a type without a sign."""
+    return cast(NDArray[np.int64], part.indices.cast(pa.int64()).fill_null(-1).to_numpy())
 
 
 def _key(entry: Any) -> tuple[type, object] | None:

@@ -352,10 +352,20 @@ def test_constant_columns_and_too_many_levels(make_frame):
             warnings.simplefilter("error", WideNoiseWarning)
             out = run(release(make_frame(one), **asked, allow_zero_noise=True))
         assert dict(entries(out))[column] == one[column]
+        assert "got values that are all the same" in str(caught.value)
     many = {"group": group, "town": [f"{MARK}-{k % 513}" for k in range(1542)]}
     with pytest.raises(ArgumentError, match="'town' must be one of at most 512 different levels; got more") as caught:
         release(make_frame(many))
     assert "8675309" not in str(caught.value)
+
+
+def test_plans_of_constant_columns_are_saved(tmp_path):
+    group = np.random.default_rng(1).choice(["p", "q"], 100)
+    frame = pl.DataFrame({"group": group, "town": ["a"] * 100})
+    for domain in ({}, {"domain": {"town": ["a", "b"]}}):
+        made = plan(frame, mechanism=Channel(preserve="marginal"), allow_zero_noise=True, **domain)
+        made.save(tmp_path / "plan.json", overwrite=True)
+        assert load_plan(tmp_path / "plan.json").release(frame)["town"].unique().to_list() == ["a"]
 
 
 @without_spark

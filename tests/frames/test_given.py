@@ -362,3 +362,15 @@ def test_many_rows_of_merged_strata_are_said(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error", puffer_frames.SuspectValuesWarning)
         assert ("other",) in puffer_frames.calibrate(few, **asked).strata
+
+
+@pytest.mark.parametrize("constant", ["a", "b"])
+def test_plans_with_a_constant_column_in_a_stratum_are_saved(tmp_path, constant):
+    """The others have its share of epsilon there, and the losses of all strata are found in the order of their rows."""
+    town = np.where(RNG.random(ROWS) < 0.4, "a", "b")
+    columns = {"town": town, "mark": np.where(town == constant, 7, COLUMNS["mark"])}
+    frame = pd.DataFrame({"group": GROUP, "grade": COLUMNS["grade"], "job": COLUMNS["job"]} | columns)
+    for public in (["mark", "grade"], ["grade", "mark", "job"]):
+        made = plan(frame, public=public, given="town")
+        made.save(tmp_path / "plan.json", overwrite=True)
+        assert puffer_frames.load_plan(tmp_path / "plan.json").scales == made.scales

@@ -1,6 +1,7 @@
 """Codes for missing values: in every kind of frame they are what nulls are there."""
 
 import warnings
+from datetime import date
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -160,6 +161,21 @@ def test_a_code_of_categories_means_the_level_of_its_type(kind, levels, code):
     assert {*plan.rows_per_secret} == {*kept}
     with pytest.warns(SuspectValuesWarning, match="(?s)in no row.*Write numbers without quotation marks"):
         puffer_frames.calibrate(frame, **asked, null_values={"level": ["2", 3]})
+
+
+@pytest.mark.parametrize("indices", ["uint8", "uint32", "uint64", "int8"])
+@pytest.mark.parametrize("levels", [["x", "1900-01-01"], [date(2020, 1, 1), date(1900, 1, 1)]])
+def test_codes_of_dictionaries_of_any_indices(indices, levels):
+    """Polars hands over categories and enums with indices without a sign."""
+    part = pa.DictionaryArray.from_arrays(pa.array([0, 1, None], indices), pa.array(levels), ordered=True)
+    table = pa.table({"a": pa.chunked_array([part, part.slice(1, 1)])})
+    found = with_nulls(table, {"a": ("1900-01-01",)})
+    assert found["a"].to_pylist() == [levels[0], None, None, None]
+    assert found["a"].type == part.type
+    frame = pd.DataFrame({"a": pd.Series(table["a"], dtype=pd.ArrowDtype(part.type))})
+    found = with_nulls(frame, {"a": ("1900-01-01",)})
+    assert found["a"].isna().tolist() == [False, True, True, True]
+    assert found["a"].dtype == frame["a"].dtype
 
 
 @pytest.mark.parametrize(

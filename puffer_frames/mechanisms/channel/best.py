@@ -424,6 +424,8 @@ def _kept_statistics(options: Channel, levels: Sequence[Level], shares: FloatArr
         statistics, constant = (centre - float(shares @ centre))[None, :], _with_mean(centre, shares)
     else:
         statistics, constant = np.eye(len(levels))[shares > 0][:-1], shares
+    if not statistics.size:  # of one level with rows, which is the only one released
+        return {}
     return {"kept": statistics, "kept_means": statistics @ shares, "constant": constant}
 
 

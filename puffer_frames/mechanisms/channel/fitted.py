@@ -433,12 +433,14 @@ def _require_change(channel: FoundChannel, request: Request, *, in_cells: bool) 
     if not channel.problem.cost.any() and channel.problem.cost.shape[1] > 1:
         raise ArgumentError("cost", rule="positive for some change", got="0 for all", hint="Leave it out.")
     if channel.unchanged >= 1 - _NOTHING and not request.allow_zero_noise and not in_cells:
-        target = request.target
+        target, alone = request.target, channel.problem.cost.shape[1] == 1 and not channel.problem.cost.any()
+        got = f"values that are already private at epsilon {target.epsilon:g} and delta {target.delta:g}"
         raise NoNoiseNeededError(
             "the request",
             rule="one that needs a channel",
-            got=f"values that are already private at epsilon {target.epsilon:g} and delta {target.delta:g}",
-            hint="Try a smaller epsilon, or say allow_zero_noise=True to release the values as they are.",
+            got="values that are all the same" if alone else got,
+            hint=f"{'Leave the column out' if alone else 'Try a smaller epsilon'}, or say allow_zero_noise=True to "
+            "release the values as they are.",
         )
 
 

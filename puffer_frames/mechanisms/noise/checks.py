@@ -213,7 +213,7 @@ def _check_strata(plan: NoiseFit, strata: StrataChoices) -> None:
         good = set(constants) == set(plan.choices) and all(map(_is_scale, constants.values()))
         require(good, "constants of other columns")
     exact = []
-    for z, choices in strata.choices.items():
+    for z, choices in sorted(strata.choices.items(), key=lambda item: -strata.rows[item[0]]):  # as they were found
         require(set(choices) == set(plan.choices), "scales of other columns than those that are released")
         alike = z in strata.small or len({choice.theorem.name for choice in choices.values()}) == 1
         require(alike, "columns that do not agree about their rows")
