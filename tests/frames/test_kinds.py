@@ -124,7 +124,7 @@ def test_a_plan_releases_the_same_rows_of_every_kind_and_no_other(kind, make_fra
 DATA = {"group": ["a", "b"], "x": [1, 2]}
 CLASSES = {"pandas": "PandasTable", "polars": "PolarsTable", "polars-lazy": "LazyTable"}
 CLASSES |= {"pyarrow": "ArrowTable", "duckdb": "DuckTable"}
-MEMBERS = [name for name in vars(table.Table) if not name.startswith("_")]
+MEMBERS = [name for name in {*vars(table.LocalTable)} & {*vars(table.PlanTable)} if not name.startswith("_")]
 
 
 @pytest.mark.parametrize("kind", LOCAL_KINDS)
