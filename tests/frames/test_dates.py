@@ -354,7 +354,7 @@ def test_dates_as_text_are_told_from_labels():
     frame = pandas_of(day=texts)
     with pytest.raises(ArgumentError, match="at most 512 different levels") as caught:
         release(frame, public="day")
-    steps = re.search(r"in pandas (.*), in Polars (.*); then", str(caught.value)).groups()
+    steps = re.search(r"in pandas (.*), in Polars (.*), elsewhere", str(caught.value)).groups()
     days = eval(steps[0], {"pd": pd, "frame": frame})
     assert days.dt.strftime("%d.%m.%Y").tolist() == texts
     assert pl.DataFrame({"day": texts}).select(eval(steps[1], {"pl": pl}))["day"].to_list() == days.dt.date.tolist()
